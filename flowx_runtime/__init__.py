@@ -1,0 +1,107 @@
+"""flowx: durable workflows, compiled ahead of time, running on PostgreSQL.
+
+This module is what an author and a service import from. Names resolve on first use, so that
+importing `flowx_runtime.plan` alone (as the compiler does) loads no pydantic and no driver.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flowx_runtime.authoring.authorization import Authenticated, Authorization, Internal, Permission, Public
+    from flowx_runtime.authoring.backoff import Backoff
+    from flowx_runtime.authoring.builder import FlowBuilder
+    from flowx_runtime.authoring.capabilities import capability
+    from flowx_runtime.authoring.contexts import FlowContext, StepContext
+    from flowx_runtime.authoring.contracts import Contract, Sensitive
+    from flowx_runtime.authoring.errors import FlowError, FlowxError
+    from flowx_runtime.authoring.flows import Flow, flow
+    from flowx_runtime.authoring.merge import Merge
+    from flowx_runtime.authoring.messages import event, signal
+    from flowx_runtime.authoring.policies import Bulkhead, CircuitBreaker, PolicySet, Retry
+    from flowx_runtime.authoring.triggers import ScheduledFire, cron_trigger, http_trigger
+    from flowx_runtime.authoring.vocabulary import Category, MissedFire, Profile, SubFlowMode
+    from flowx_runtime.host.flow_host import FlowHost
+    from flowx_runtime.host.outcome import Completed, Failed, Outcome, Suspended
+    from flowx_runtime.journal.memory.journal import MemoryJournal
+    from flowx_runtime.journal.postgres.journal import PostgresJournal
+    from flowx_runtime.plan.plan import Plan
+
+_HOME = {
+    **dict.fromkeys(
+        ("Authenticated", "Authorization", "Internal", "Permission", "Public"), "authoring.authorization"
+    ),
+    "Backoff": "authoring.backoff",
+    "FlowBuilder": "authoring.builder",
+    "capability": "authoring.capabilities",
+    **dict.fromkeys(("FlowContext", "StepContext"), "authoring.contexts"),
+    **dict.fromkeys(("Contract", "Sensitive"), "authoring.contracts"),
+    **dict.fromkeys(("FlowError", "FlowxError"), "authoring.errors"),
+    **dict.fromkeys(("Flow", "flow"), "authoring.flows"),
+    "Merge": "authoring.merge",
+    **dict.fromkeys(("event", "signal"), "authoring.messages"),
+    **dict.fromkeys(("Bulkhead", "CircuitBreaker", "PolicySet", "Retry"), "authoring.policies"),
+    **dict.fromkeys(("ScheduledFire", "cron_trigger", "http_trigger"), "authoring.triggers"),
+    **dict.fromkeys(("Category", "MissedFire", "Profile", "SubFlowMode"), "authoring.vocabulary"),
+    "FlowHost": "host.flow_host",
+    **dict.fromkeys(("Completed", "Failed", "Outcome", "Suspended"), "host.outcome"),
+    "MemoryJournal": "journal.memory.journal",
+    "PostgresJournal": "journal.postgres.journal",
+    "Plan": "plan.plan",
+}
+
+__all__ = [
+    "Authenticated",
+    "Authorization",
+    "Backoff",
+    "Bulkhead",
+    "Category",
+    "CircuitBreaker",
+    "Completed",
+    "Contract",
+    "Failed",
+    "Flow",
+    "FlowBuilder",
+    "FlowContext",
+    "FlowError",
+    "FlowHost",
+    "FlowxError",
+    "Internal",
+    "MemoryJournal",
+    "Merge",
+    "MissedFire",
+    "Outcome",
+    "Permission",
+    "Plan",
+    "PolicySet",
+    "PostgresJournal",
+    "Profile",
+    "Public",
+    "Retry",
+    "ScheduledFire",
+    "Sensitive",
+    "StepContext",
+    "SubFlowMode",
+    "Suspended",
+    "capability",
+    "cron_trigger",
+    "event",
+    "flow",
+    "http_trigger",
+    "signal",
+]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

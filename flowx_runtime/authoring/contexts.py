@@ -1,0 +1,114 @@
+"""What authored code may see of the run it is part of. The engine implements both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from random import Random
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from uuid import UUID
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
+In_co = TypeVar("In_co", covariant=True)
+T = TypeVar("T")
+
+
+class Logger(Protocol):
+    """A logger bound to the running step."""
+
+    def debug(self, message: str, /, **facts: object) -> None: ...
+    def info(self, message: str, /, **facts: object) -> None: ...
+    def warning(self, message: str, /, **facts: object) -> None: ...
+    def error(self, message: str, /, **facts: object) -> None: ...
+
+
+class ErrorView(Protocol):
+    """The stored failure of a flow, as `emit_on_failure` may read it."""
+
+    @property
+    def code(self) -> str: ...
+    @property
+    def category(self) -> str: ...
+    @property
+    def detail(self) -> str: ...
+
+
+class FlowContext(Protocol[In_co]):
+    """What a predicate, selector, map or projection may read. It has no way to write."""
+
+    @property
+    def input(self) -> In_co:
+        """The flow's input."""
+
+    @property
+    def utc_now(self) -> datetime:
+        """The engine's clock, recorded so that a resumed run reads the same instant."""
+
+    @property
+    def error(self) -> ErrorView:
+        """The failure that ends the flow; only `emit_on_failure` may read it."""
+
+    def get(self, contract: type[T], /) -> T:
+        """The value of exactly this contract that an earlier step left."""
+
+    def find(self, contract: type[T], /) -> T | None:
+        """Like `get`, or `None` where nothing left one."""
+
+    def results(self, contract: type[T], /) -> Sequence[T]:
+        """What the elements of a finished loop left, in element order."""
+
+
+class StepContext(Protocol):
+    """What a capability may know of its execution."""
+
+    @property
+    def utc_now(self) -> datetime:
+        """The instant this attempt started, timezone-aware, recorded with its row."""
+
+    @property
+    def random(self) -> Random:
+        """Randomness that belongs to this row: a draw elsewhere never shifts it."""
+
+    @property
+    def idempotency_key(self) -> str:
+        """Opaque; the same for every attempt, poll and resume of this step; a compensation has its own."""
+
+    @property
+    def instance_id(self) -> UUID: ...
+    @property
+    def flow_id(self) -> str: ...
+    @property
+    def capability_id(self) -> str: ...
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt this is, from 1."""
+
+    @property
+    def scope(self) -> str:
+        """The loop element or poll attempt (`"7"`, `"7/2"`); empty on the main line."""
+
+    @property
+    def compensating_for(self) -> str | None:
+        """The capability id being undone, or `None` on the way forward."""
+
+    @property
+    def principal(self) -> str | None:
+        """Who asked for this; `None` where the platform itself continues."""
+
+    @property
+    def deadline(self) -> datetime | None: ...
+    @property
+    def log(self) -> Logger: ...
+
+    def new_id(self) -> UUID:
+        """A time-ordered id, recorded with this row."""
+
+    def transaction(self) -> AbstractAsyncContextManager[Any]:
+        """A psycopg connection whose work commits together with this step's row.
+
+        Raises:
+            FlowxError: the flow is not durable, or its journal is not PostgreSQL.
+        """

@@ -1,0 +1,122 @@
+"""What a store must do to be a journal. One conformance suite holds every store to this.
+
+Guarantees every method keeps:
+
+* A write is atomic. A refused write changes nothing; a refusal is a value, not an exception.
+* Every write names a fencing token. A token below the instance's fence is refused; the fence rises
+  on acquisition, before the history is read, so a former owner cannot slip a write in between.
+* An ended instance takes no further write.
+* Lease expiry is judged by the store's clock, never by a caller's.
+* An exception means the store could not be asked (`JournalUnavailable`): the caller knows nothing about the
+  outcome and reads the history again before it goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, Protocol
+from uuid import UUID
+
+from flowx_runtime.authoring.errors import FlowxError
+from flowx_runtime.journal.records import (
+    Claimed,
+    Commit,
+    Committed,
+    Delivery,
+    Filter,
+    History,
+    InstanceRow,
+    NewInstance,
+    Refused,
+    Started,
+)
+
+
+class JournalUnavailable(FlowxError):
+    """The store cannot be reached. Nothing is lost: instances go on when it is back."""
+
+    code: ClassVar[str] = "journal.unavailable"
+
+
+class Journal(Protocol):
+    """Stores instances and their history."""
+
+    async def start(self, instance: NewInstance, *, owner: str, ttl: timedelta) -> Started:
+        """Create an instance, Running, with a lease for `owner`; or give the existing one, untouched.
+
+        Starting is idempotent by instance id: of any number of concurrent starts exactly one gets the lease.
+        """
+        ...
+
+    async def commit(self, commit: Commit) -> Committed | Refused:
+        """Write rows, events, consumed deliveries and the new state as one.
+
+        Parking (`state=SUSPENDED`) is refused with `SIGNAL_ARRIVED`, in the same atomic step, when the inbox holds
+        an unconsumed delivery for one of the waits: a delivery and a park always meet on a row they both write.
+        """
+        ...
+
+    async def claim(self, instance_id: UUID, *, owner: str, ttl: timedelta) -> Claimed | Refused:
+        """Acquire an instance that nobody holds, raise its fence, and read its history.
+
+        Refused with `LEASE_HELD` while a live lease exists (also one of `owner`'s own), `INSTANCE_TERMINAL` for an
+        ended instance, `UNKNOWN_INSTANCE` otherwise.
+        """
+        ...
+
+    async def claim_due(self, *, now: datetime, owner: str, ttl: timedelta, limit: int) -> Sequence[Claimed]:
+        """Acquire parked instances whose earliest wake is at or before `now`, oldest first."""
+        ...
+
+    async def claim_abandoned(self, *, owner: str, ttl: timedelta, limit: int) -> Sequence[Claimed]:
+        """Acquire Pending, Running and Compensating instances that nobody holds a live lease on."""
+        ...
+
+    async def renew(self, instance_ids: Sequence[UUID], *, owner: str, ttl: timedelta) -> frozenset[UUID]:
+        """Extend the live leases of `owner` on these instances; gives those that were extended."""
+        ...
+
+    async def release(self, instance_id: UUID, *, fencing_token: int) -> None:
+        """Give a lease up. A superseded token releases nothing."""
+        ...
+
+    async def deliver(self, instance_id: UUID, delivery: Delivery) -> Refused | None:
+        """Accept a signal for an instance, before, during or after its wait opens.
+
+        The same delivery id twice is one delivery. Refused with `INSTANCE_TERMINAL` or `UNKNOWN_INSTANCE`.
+        Accepting takes no lease: the caller claims the instance afterwards if it is parked.
+        """
+        ...
+
+    async def read(self, instance_id: UUID) -> History | None:
+        """The instance and its rows in commit order; takes no lease."""
+        ...
+
+    async def find(self, filter: Filter) -> Sequence[InstanceRow]:
+        """Instances, newest first."""
+        ...
+
+    async def live_leases(self, instance_id: UUID) -> int:
+        """How many live leases the instance has: 0 or 1."""
+        ...
+
+    async def next_wake(self) -> datetime | None:
+        """The earliest wake of any parked instance."""
+        ...
+
+    async def now(self) -> datetime:
+        """The store's clock."""
+        ...
+
+    async def close(self) -> None:
+        """Release connections. Closing twice is harmless."""
+        ...
+
+
+class Transactional(Protocol):
+    """A journal on which a step's own work can commit together with its row."""
+
+    def transaction(self) -> Any:
+        """An async context manager that gives a database connection; see `StepContext.transaction`."""
+        ...
