@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     from flowx_runtime.plan.plan import Plan
 
 _HOME = {
-    **dict.fromkeys(
-        ("Authenticated", "Authorization", "Internal", "Permission", "Public"), "authoring.authorization"
-    ),
+    **dict.fromkeys(("Authenticated", "Authorization", "Internal", "Permission", "Public"), "authoring.authorization"),
     "Backoff": "authoring.backoff",
     "FlowBuilder": "authoring.builder",
     "capability": "authoring.capabilities",

@@ -97,9 +97,7 @@ class FlowBuilder(Generic[In, Out]):
         """Run one capability; its request is bound by type from earlier results, or mapped."""
         _inert()
 
-    def when(
-        self, predicate: Callable[[FlowContext[In]], bool], block: Block[In, Out], /
-    ) -> WhenBuilder[In, Out]:
+    def when(self, predicate: Callable[[FlowContext[In]], bool], block: Block[In, Out], /) -> WhenBuilder[In, Out]:
         """Run the block only if the predicate holds."""
         _inert()
 
@@ -154,9 +152,7 @@ class FlowBuilder(Generic[In, Out]):
         """Ask a capability again and again until its answer satisfies; the first attempt is at once."""
         _inert()
 
-    def emit(
-        self, event: type[Message], payload: Callable[[FlowContext[In]], Message], /
-    ) -> FlowBuilder[In, Out]:
+    def emit(self, event: type[Message], payload: Callable[[FlowContext[In]], Message], /) -> FlowBuilder[In, Out]:
         """Stage an event in the same commit as this step."""
         _inert()
 
@@ -195,9 +191,13 @@ class StepBuilder(FlowBuilder[In, Out], Generic[In, Out, Req, Res]):
     @overload
     def compensate_with(self, capability: type[SyncCapability[Res, object]], /) -> StepBuilder[In, Out, Req, Res]: ...
     @overload
-    def compensate_with(self, capability: Callable[[Req, StepContext], object], /) -> StepBuilder[In, Out, Req, Res]: ...
+    def compensate_with(
+        self, capability: Callable[[Req, StepContext], object], /
+    ) -> StepBuilder[In, Out, Req, Res]: ...
     @overload
-    def compensate_with(self, capability: Callable[[Res, StepContext], object], /) -> StepBuilder[In, Out, Req, Res]: ...
+    def compensate_with(
+        self, capability: Callable[[Res, StepContext], object], /
+    ) -> StepBuilder[In, Out, Req, Res]: ...
     def compensate_with(self, capability: Any, /) -> Any:
         """Undo this step, when the flow fails later, with its recorded request or result."""
         _inert()
@@ -275,8 +275,6 @@ class PollBuilder(AwaitBuilder[In, Out]):
         _inert()
 
 
-AnyCapability = (
-    Callable[[Any, "StepContext"], Any] | type[AsyncCapability[Any, Any]] | type[SyncCapability[Any, Any]]
-)
+AnyCapability = Callable[[Any, "StepContext"], Any] | type[AsyncCapability[Any, Any]] | type[SyncCapability[Any, Any]]
 Block = Callable[[FlowBuilder[In, Out]], object]
 Branch = Block[In, Out] | AnyCapability

@@ -27,9 +27,7 @@ class State(Enum):
         return self in _TERMINAL
 
 
-_TERMINAL = frozenset(
-    {State.COMPLETED, State.FAILED, State.TIMED_OUT, State.COMPENSATION_FAILED, State.CANCELLED}
-)
+_TERMINAL = frozenset({State.COMPLETED, State.FAILED, State.TIMED_OUT, State.COMPENSATION_FAILED, State.CANCELLED})
 
 
 class RowOutcome(Enum):

@@ -60,4 +60,6 @@ class Catalog:
             if entry.version == version or (version is None and not entry.retired):
                 return entry
         versions = ", ".join(entry.version for entry in of_flow)
-        raise UnknownPlan(f"flow {flow_id!r} has no version {version or 'that is current'}; there are plans for {versions}")
+        raise UnknownPlan(
+            f"flow {flow_id!r} has no version {version or 'that is current'}; there are plans for {versions}"
+        )
