@@ -103,7 +103,7 @@ class SubFlow:
 
 @dataclass(frozen=True, slots=True)
 class AwaitSignal:
-    """Park until the signal or the timeout. The timeout block starts at the next node and ends before `signal_target`."""
+    """Park until the signal or the timeout; the timeout block is the nodes from here to `signal_target`."""
 
     index: int
     name: str
