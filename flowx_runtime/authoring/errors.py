@@ -21,7 +21,6 @@ class FlowxError(Exception):
 class FlowError(Exception):
     """A business failure that a flow expects; a subclass says its code and category.
 
-
     >>> class OutOfStock(FlowError, code="order.out_of_stock", category=Category.CONFLICT):
     ...     \"\"\"Nothing left to reserve.\"\"\"
     >>> OutOfStock.code, str(OutOfStock())
