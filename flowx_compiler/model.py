@@ -501,4 +501,4 @@ class Program:
     flows: Mapping[str, Flow] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     resolved: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """For each module, what each of its module-level names (imported or defined) means: qualified name by local name."""
+    """For each module: the qualified name that each of its module-level names (imported or defined) means."""
