@@ -1,0 +1,1 @@
+"""Offers that wait for a signature: the waiting example."""

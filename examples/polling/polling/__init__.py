@@ -1,0 +1,1 @@
+"""Documents read by a slow provider: the polling example."""
