@@ -13,7 +13,8 @@ Guarantees every method keeps:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Protocol
 from uuid import UUID
@@ -29,6 +30,7 @@ from flowx_runtime.journal.records import (
     InstanceRow,
     NewInstance,
     Refused,
+    StagedEvent,
     Started,
 )
 
@@ -54,6 +56,8 @@ class Journal(Protocol):
 
         Parking (`state=SUSPENDED`) is refused with `SIGNAL_ARRIVED`, in the same atomic step, when the inbox holds
         an unconsumed delivery for one of the waits: a delivery and a park always meet on a row they both write.
+        Otherwise refused with `UNKNOWN_INSTANCE`, `FENCED_OUT`, `INSTANCE_TERMINAL` or `DUPLICATE_STEP` (a row's key
+        exists, or a delivery it takes is not in the inbox); with more than one reason, the first in this order.
         """
         ...
 
@@ -65,11 +69,26 @@ class Journal(Protocol):
         """
         ...
 
-    async def claim_due(self, *, now: datetime, owner: str, ttl: timedelta, limit: int) -> Sequence[Claimed]:
-        """Acquire parked instances whose earliest wake is at or before `now`, oldest first."""
+    async def claim_due(
+        self,
+        *,
+        now: datetime,
+        owner: str,
+        ttl: timedelta,
+        limit: int,
+        plans: Collection[tuple[str, str]] | None = None,
+    ) -> Sequence[Claimed]:
+        """Acquire parked instances that may go on, longest due first.
+
+        Those whose earliest wake is at or before `now`, the caller's clock, by which the waits were recorded; and
+        those that took a delivery for an open wait and were not claimed by whoever delivered it. `plans` are the
+        (flow, version) pairs the caller can run: others are left for a node that can. `None` means all.
+        """
         ...
 
-    async def claim_abandoned(self, *, owner: str, ttl: timedelta, limit: int) -> Sequence[Claimed]:
+    async def claim_abandoned(
+        self, *, owner: str, ttl: timedelta, limit: int, plans: Collection[tuple[str, str]] | None = None
+    ) -> Sequence[Claimed]:
         """Acquire Pending, Running and Compensating instances that nobody holds a live lease on."""
         ...
 
@@ -85,7 +104,8 @@ class Journal(Protocol):
         """Accept a signal for an instance, before, during or after its wait opens.
 
         The same delivery id twice is one delivery. Refused with `INSTANCE_TERMINAL` or `UNKNOWN_INSTANCE`.
-        Accepting takes no lease: the caller claims the instance afterwards if it is parked.
+        Accepting takes no lease: the caller claims the instance afterwards if it is parked. If it does not, because
+        it died or cannot run the flow, `claim_due` gives the instance out.
         """
         ...
 
@@ -95,6 +115,10 @@ class Journal(Protocol):
 
     async def find(self, filter: Filter) -> Sequence[InstanceRow]:
         """Instances, newest first."""
+        ...
+
+    async def events(self, instance_id: UUID) -> Sequence[StagedEvent]:
+        """The events the instance staged, in commit order, published or not."""
         ...
 
     async def live_leases(self, instance_id: UUID) -> int:
@@ -114,9 +138,35 @@ class Journal(Protocol):
         ...
 
 
-class Transactional(Protocol):
-    """A journal on which a step's own work can commit together with its row."""
+class StepTransaction(Protocol):
+    """One open database transaction: a step's own statements and, last, its row."""
 
-    def transaction(self) -> Any:
-        """An async context manager that gives a database connection; see `StepContext.transaction`."""
+    @property
+    def connection(self) -> Any:
+        """The connection a step runs its own statements on. It must not commit or roll back by itself."""
+        ...
+
+    async def commit(self, commit: Commit) -> Committed | Refused:
+        """Write the row on this connection, at most once. A refusal rolls the step's own work back as well.
+
+        A `Committed` answer is durable only when the block has been left without an error.
+        """
+        ...
+
+
+class Transactional(Protocol):
+    """A journal on which a step's own work can commit together with its row.
+
+    ::
+
+        async with journal.transaction() as tx:
+            ...                                  # the step, on tx.connection
+            answer = await tx.commit(commit)
+        # here both are durable, or neither is
+
+    Leaving the block by an exception, after a refusal, or without `commit` undoes everything in it.
+    """
+
+    def transaction(self) -> AbstractAsyncContextManager[StepTransaction]:
+        """Begin a transaction on a connection of its own."""
         ...

@@ -216,6 +216,13 @@ class Commit:
     error: StoredError | None = None
     release_lease: bool = False
     """Give the lease up in the same write: parking and finishing hold none afterwards."""
+    parent_delivery: Delivery | None = None
+    """Delivered to the parent instance in the same write, so that an ended child never leaves its parent parked.
+    Has no effect where there is no parent or it has ended."""
+
+    def __post_init__(self) -> None:
+        if (self.state is State.SUSPENDED) != bool(self.waits):
+            raise ValueError("an instance parks with at least one wait, and only a parked instance has one")
 
 
 class Refusal(Enum):

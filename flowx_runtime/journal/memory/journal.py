@@ -1,0 +1,263 @@
+"""A journal in memory that keeps the whole contract, so that what passes on it passes on a database.
+
+No method awaits between its first read and its last write. On one event loop that makes each of them atomic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from flowx_runtime.journal.records import (
+    Claimed,
+    Commit,
+    Committed,
+    Delivery,
+    Filter,
+    History,
+    InstanceRow,
+    Lease,
+    NewInstance,
+    Refusal,
+    Refused,
+    StagedEvent,
+    Started,
+    State,
+    StepRow,
+)
+
+_ABANDONABLE = frozenset({State.PENDING, State.RUNNING, State.COMPENSATING})
+
+
+def _wall_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(slots=True)
+class _Entry:
+    """One instance with all that belongs to it. The records in it are immutable; only the entry changes."""
+
+    row: InstanceRow
+    lease: Lease
+    rows: list[StepRow] = field(default_factory=list)
+    keys: set[tuple[str, int, int]] = field(default_factory=set)
+    inbox: dict[str, Delivery] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+    events: list[StagedEvent] = field(default_factory=list)
+    signalled: bool = False
+    """A delivery came in for one of the open waits since the instance parked."""
+
+    def pending(self) -> tuple[Delivery, ...]:
+        return tuple(delivery for key, delivery in self.inbox.items() if key not in self.taken)
+
+    def history(self) -> History:
+        return History(self.row, tuple(self.rows), self.pending())
+
+
+class MemoryJournal:
+    """The journal contract over dictionaries.
+
+    Args:
+        clock: the store's clock, which judges leases; the test host gives its virtual one.
+    """
+
+    def __init__(self, clock: Callable[[], datetime] = _wall_clock) -> None:
+        self._clock = clock
+        self._entries: dict[UUID, _Entry] = {}
+
+    async def start(self, instance: NewInstance, *, owner: str, ttl: timedelta) -> Started:
+        existing = self._entries.get(instance.instance_id)
+        if existing is not None:
+            return Started(existing.history(), None)
+        now = self._clock()
+        lease = Lease(instance.instance_id, owner, 1, now + ttl)
+        row = InstanceRow(
+            instance_id=instance.instance_id,
+            flow_id=instance.flow_id,
+            flow_version=instance.flow_version,
+            plan_digest=instance.plan_digest,
+            state=State.RUNNING,
+            input=instance.input,
+            created_at=now,
+            updated_at=now,
+            fence=lease.fencing_token,
+            deadline_at=instance.deadline_at,
+            correlation_id=instance.correlation_id,
+            tenant_id=instance.tenant_id,
+            parent_instance_id=instance.parent_instance_id,
+            parent_scope=instance.parent_scope,
+            parent_step_id=instance.parent_step_id,
+        )
+        entry = self._entries[instance.instance_id] = _Entry(row, lease)
+        return Started(entry.history(), lease)
+
+    async def commit(self, commit: Commit) -> Committed | Refused:
+        entry = self._entries.get(commit.instance_id)
+        if entry is None:
+            return Refused(Refusal.UNKNOWN_INSTANCE)
+        refused = self._refusal(entry, commit)
+        if refused is not None:
+            return refused
+        self._apply(entry, commit)
+        return Committed(len(entry.rows))
+
+    async def claim(self, instance_id: UUID, *, owner: str, ttl: timedelta) -> Claimed | Refused:
+        entry = self._entries.get(instance_id)
+        if entry is None:
+            return Refused(Refusal.UNKNOWN_INSTANCE)
+        if entry.row.state.is_terminal:
+            return Refused(Refusal.INSTANCE_TERMINAL)
+        if self._is_live(entry.lease):
+            return Refused(Refusal.LEASE_HELD, f"held by {entry.lease.owner}")
+        return self._acquire(entry, owner, ttl)
+
+    async def claim_due(
+        self,
+        *,
+        now: datetime,
+        owner: str,
+        ttl: timedelta,
+        limit: int,
+        plans: Collection[tuple[str, str]] | None = None,
+    ) -> Sequence[Claimed]:
+        due = [
+            (entry.row.wake.at, entry)
+            for entry in self._claimable(plans)
+            if entry.row.wake is not None and (entry.signalled or entry.row.wake.at <= now)
+        ]
+        due.sort(key=lambda pair: pair[0])
+        return [self._acquire(entry, owner, ttl) for _, entry in due[:limit]]
+
+    async def claim_abandoned(
+        self, *, owner: str, ttl: timedelta, limit: int, plans: Collection[tuple[str, str]] | None = None
+    ) -> Sequence[Claimed]:
+        abandoned = [entry for entry in self._claimable(plans) if entry.row.state in _ABANDONABLE]
+        abandoned.sort(key=lambda entry: entry.row.updated_at)
+        return [self._acquire(entry, owner, ttl) for entry in abandoned[:limit]]
+
+    async def renew(self, instance_ids: Sequence[UUID], *, owner: str, ttl: timedelta) -> frozenset[UUID]:
+        renewed = set[UUID]()
+        for instance_id in instance_ids:
+            entry = self._entries.get(instance_id)
+            if entry is not None and entry.lease.owner == owner and self._is_live(entry.lease):
+                entry.lease = replace(entry.lease, expires_at=self._clock() + ttl)
+                renewed.add(instance_id)
+        return frozenset(renewed)
+
+    async def release(self, instance_id: UUID, *, fencing_token: int) -> None:
+        entry = self._entries.get(instance_id)
+        if entry is not None and entry.lease.fencing_token == fencing_token:
+            self._release(entry)
+
+    async def deliver(self, instance_id: UUID, delivery: Delivery) -> Refused | None:
+        entry = self._entries.get(instance_id)
+        if entry is None:
+            return Refused(Refusal.UNKNOWN_INSTANCE)
+        return self._accept(entry, delivery)
+
+    async def read(self, instance_id: UUID) -> History | None:
+        entry = self._entries.get(instance_id)
+        return None if entry is None else entry.history()
+
+    async def find(self, filter: Filter) -> Sequence[InstanceRow]:
+        found = [
+            entry.row
+            for entry in self._entries.values()
+            if filter.flow_id in (None, entry.row.flow_id) and (not filter.states or entry.row.state in filter.states)
+        ]
+        found.sort(key=lambda row: (row.created_at, row.instance_id), reverse=True)
+        return found[: filter.limit]
+
+    async def events(self, instance_id: UUID) -> Sequence[StagedEvent]:
+        entry = self._entries.get(instance_id)
+        return () if entry is None else tuple(entry.events)
+
+    async def live_leases(self, instance_id: UUID) -> int:
+        entry = self._entries.get(instance_id)
+        return int(entry is not None and self._is_live(entry.lease))
+
+    async def next_wake(self) -> datetime | None:
+        wakes = (entry.row.wake for entry in self._entries.values())
+        return min((wake.at for wake in wakes if wake is not None), default=None)
+
+    async def now(self) -> datetime:
+        return self._clock()
+
+    async def close(self) -> None:
+        return None
+
+    def _is_live(self, lease: Lease) -> bool:
+        return lease.expires_at > self._clock()
+
+    def _claimable(self, plans: Collection[tuple[str, str]] | None) -> Iterator[_Entry]:
+        for entry in self._entries.values():
+            runnable = plans is None or (entry.row.flow_id, entry.row.flow_version) in plans
+            if runnable and not entry.row.state.is_terminal and not self._is_live(entry.lease):
+                yield entry
+
+    def _acquire(self, entry: _Entry, owner: str, ttl: timedelta) -> Claimed:
+        token = entry.row.fence + 1
+        entry.lease = Lease(entry.row.instance_id, owner, token, self._clock() + ttl)
+        entry.row = replace(entry.row, fence=token)
+        return Claimed(entry.lease, entry.history())
+
+    def _release(self, entry: _Entry) -> None:
+        if self._is_live(entry.lease):
+            entry.lease = replace(entry.lease, expires_at=self._clock())
+
+    def _refusal(self, entry: _Entry, commit: Commit) -> Refused | None:
+        """Every check comes before the first write, so a refused commit changes nothing."""
+        if commit.fencing_token < entry.row.fence:
+            return Refused(Refusal.FENCED_OUT, f"the fence is at {entry.row.fence}")
+        if entry.row.state.is_terminal:
+            return Refused(Refusal.INSTANCE_TERMINAL, f"the instance is {entry.row.state.value}")
+        fresh = set[tuple[str, int, int]]()
+        for row in commit.rows:
+            key = (row.scope, row.step_id, row.attempt)
+            if key in entry.keys or key in fresh:
+                return Refused(Refusal.DUPLICATE_STEP, f"step {row.step_id}, scope {row.scope!r}, {row.attempt}")
+            fresh.add(key)
+        pending = {delivery.delivery_id: delivery.signal_id for delivery in entry.pending()}
+        for delivery_id in commit.taken_deliveries:
+            if pending.pop(delivery_id, None) is None:
+                return Refused(Refusal.DUPLICATE_STEP, f"delivery {delivery_id!r} is not in the inbox")
+        arrived = {wait.signal_id for wait in commit.waits}.intersection(pending.values())
+        if arrived:
+            return Refused(Refusal.SIGNAL_ARRIVED, ", ".join(sorted(filter(None, arrived))))
+        return None
+
+    def _apply(self, entry: _Entry, commit: Commit) -> None:
+        now = self._clock()
+        for row in commit.rows:
+            entry.keys.add((row.scope, row.step_id, row.attempt))
+            entry.rows.append(replace(row, sequence=len(entry.rows) + 1, committed_at=now))
+        entry.events.extend(commit.events)
+        entry.taken.update(commit.taken_deliveries)
+        row_now = entry.row
+        if commit.state is not None:
+            entry.signalled = False
+            row_now = replace(row_now, state=commit.state, waits=commit.waits)
+        entry.row = replace(
+            row_now,
+            updated_at=now,
+            output=row_now.output if commit.output is None else commit.output,
+            error=row_now.error if commit.error is None else commit.error,
+        )
+        if commit.release_lease:
+            self._release(entry)
+        parent = self._entries.get(entry.row.parent_instance_id) if entry.row.parent_instance_id else None
+        if commit.parent_delivery is not None and parent is not None:
+            self._accept(parent, commit.parent_delivery)
+
+    @staticmethod
+    def _accept(entry: _Entry, delivery: Delivery) -> Refused | None:
+        if delivery.delivery_id in entry.inbox:
+            return None
+        if entry.row.state.is_terminal:
+            return Refused(Refusal.INSTANCE_TERMINAL)
+        entry.inbox[delivery.delivery_id] = replace(delivery, received_sequence=len(entry.inbox) + 1)
+        if any(wait.signal_id == delivery.signal_id for wait in entry.row.waits):
+            entry.signalled = True
+        return None
