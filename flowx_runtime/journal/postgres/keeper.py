@@ -1,0 +1,74 @@
+"""The process between a program and its throw-away PostgreSQL server: started by path, standard library only.
+
+The program holds the other end of this process's standard input. However the program ends, by a return,
+an exception, SIGTERM or SIGKILL, that end closes, and the server is stopped and its folders are removed.
+
+Arguments: one JSON document, `{"command": [...], "user": int | null, "data": path, "remove": [path, ...]}`.
+Output: the line `ready`, or nothing when the server did not come up.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+_POLL_SECONDS = 0.01
+_STOP_SECONDS = 10
+
+
+def _is_ready(server: "subprocess.Popen[bytes]", pid_file: Path) -> bool:
+    # First line its process id, eighth its status. A file that another server left behind names another process.
+    try:
+        lines = pid_file.read_text().splitlines()
+    except OSError:
+        return False
+    return len(lines) >= 8 and lines[0] == str(server.pid) and lines[7].strip() == "ready"
+
+
+def _announce(server: "subprocess.Popen[bytes]", pid_file: Path) -> None:
+    while server.poll() is None:
+        if _is_ready(server, pid_file):
+            with contextlib.suppress(OSError):
+                sys.stdout.write("ready\n")
+                sys.stdout.flush()
+            return
+        time.sleep(_POLL_SECONDS)
+
+
+def _stop(server: "subprocess.Popen[bytes]") -> None:
+    for demand in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):  # fast, immediate, none of the server's business
+        if server.poll() is None:
+            server.send_signal(demand)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                server.wait(_STOP_SECONDS)
+
+
+def _keep(order: "dict[str, object]") -> None:
+    data = Path(str(order["data"]))
+    with (data / "server.log").open("ab") as log:
+        server = subprocess.Popen(
+            order["command"], user=order["user"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=data
+        )
+    try:
+        _announce(server, data / "postmaster.pid")
+        # A server that dies by itself ends this process too; the reader of standard input is left behind.
+        closed = threading.Event()
+        threading.Thread(target=lambda: (os.read(0, 1), closed.set()), daemon=True).start()
+        while server.poll() is None and not closed.wait(0.2):
+            pass
+    finally:
+        _stop(server)
+        for folder in order["remove"]:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    for harmless in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(harmless, signal.SIG_IGN)
+    _keep(json.loads(sys.argv[1]))
