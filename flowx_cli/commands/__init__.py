@@ -1,0 +1,1 @@
+"""One verb per module; each module has a `command`."""

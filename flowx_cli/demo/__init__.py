@@ -1,0 +1,1 @@
+"""What `flowx demo` shows: an example, built in a temporary copy and run for everybody to see."""
