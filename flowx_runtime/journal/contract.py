@@ -5,7 +5,8 @@ Guarantees every method keeps:
 * A write is atomic. A refused write changes nothing; a refusal is a value, not an exception.
 * Every write names a fencing token. A token below the instance's fence is refused; the fence rises
   on acquisition, before the history is read, so a former owner cannot slip a write in between.
-* An ended instance takes no further write.
+* An ended instance takes no further write and holds no lease.
+* An event id is one event, however often it is staged.
 * Lease expiry is judged by the store's clock, never by a caller's.
 * An exception means the store could not be asked (`JournalUnavailable`): the caller knows nothing about the
   outcome and reads the history again before it goes on.
@@ -78,10 +79,10 @@ class Journal(Protocol):
         limit: int,
         plans: Collection[tuple[str, str]] | None = None,
     ) -> Sequence[Claimed]:
-        """Acquire parked instances that may go on, longest due first.
+        """Acquire parked instances that may go on: those with a signal first, then by how long they are due.
 
-        Those whose earliest wake is at or before `now`, the caller's clock, by which the waits were recorded; and
-        those that took a delivery for an open wait and were not claimed by whoever delivered it. `plans` are the
+        Due are those whose earliest wake is at or before `now`, the caller's clock, by which the waits were recorded. With a
+        signal are those that took a delivery for an open wait and that nobody has gone on with. `plans` are the
         (flow, version) pairs the caller can run: others are left for a node that can. `None` means all.
         """
         ...

@@ -45,7 +45,7 @@ class _Entry:
     keys: set[tuple[str, int, int]] = field(default_factory=set)
     inbox: dict[str, Delivery] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
-    events: list[StagedEvent] = field(default_factory=list)
+    events: dict[UUID, StagedEvent] = field(default_factory=dict)
     signalled: bool = False
     """A delivery came in for one of the open waits since the instance parked."""
 
@@ -123,12 +123,12 @@ class MemoryJournal:
         plans: Collection[tuple[str, str]] | None = None,
     ) -> Sequence[Claimed]:
         due = [
-            (entry.row.wake.at, entry)
+            (not entry.signalled, entry.row.wake.at, entry)
             for entry in self._claimable(plans)
             if entry.row.wake is not None and (entry.signalled or entry.row.wake.at <= now)
         ]
-        due.sort(key=lambda pair: pair[0])
-        return [self._acquire(entry, owner, ttl) for _, entry in due[:limit]]
+        due.sort(key=lambda ranked: ranked[:2])
+        return [self._acquire(entry, owner, ttl) for _, _, entry in due[:limit]]
 
     async def claim_abandoned(
         self, *, owner: str, ttl: timedelta, limit: int, plans: Collection[tuple[str, str]] | None = None
@@ -172,7 +172,7 @@ class MemoryJournal:
 
     async def events(self, instance_id: UUID) -> Sequence[StagedEvent]:
         entry = self._entries.get(instance_id)
-        return () if entry is None else tuple(entry.events)
+        return () if entry is None else tuple(entry.events.values())
 
     async def live_leases(self, instance_id: UUID) -> int:
         entry = self._entries.get(instance_id)
@@ -233,7 +233,8 @@ class MemoryJournal:
         for row in commit.rows:
             entry.keys.add((row.scope, row.step_id, row.attempt))
             entry.rows.append(replace(row, sequence=len(entry.rows) + 1, committed_at=now))
-        entry.events.extend(commit.events)
+        for event in commit.events:
+            entry.events.setdefault(event.event_id, event)
         entry.taken.update(commit.taken_deliveries)
         row_now = entry.row
         if commit.state is not None:
@@ -245,7 +246,7 @@ class MemoryJournal:
             output=row_now.output if commit.output is None else commit.output,
             error=row_now.error if commit.error is None else commit.error,
         )
-        if commit.release_lease:
+        if commit.release_lease or entry.row.state.is_terminal:
             self._release(entry)
         parent = self._entries.get(entry.row.parent_instance_id) if entry.row.parent_instance_id else None
         if commit.parent_delivery is not None and parent is not None:

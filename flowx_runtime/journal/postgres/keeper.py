@@ -17,9 +17,17 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import TypedDict
 
 _POLL_SECONDS = 0.01
 _STOP_SECONDS = 10
+
+
+class _Order(TypedDict):
+    command: list[str]
+    user: "int | None"
+    data: str
+    remove: list[str]
 
 
 def _is_ready(server: "subprocess.Popen[bytes]", pid_file: Path) -> bool:
@@ -49,8 +57,8 @@ def _stop(server: "subprocess.Popen[bytes]") -> None:
                 server.wait(_STOP_SECONDS)
 
 
-def _keep(order: "dict[str, object]") -> None:
-    data = Path(str(order["data"]))
+def _keep(order: _Order) -> None:
+    data = Path(order["data"])
     with (data / "server.log").open("ab") as log:
         server = subprocess.Popen(
             order["command"], user=order["user"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=data
@@ -59,7 +67,12 @@ def _keep(order: "dict[str, object]") -> None:
         _announce(server, data / "postmaster.pid")
         # A server that dies by itself ends this process too; the reader of standard input is left behind.
         closed = threading.Event()
-        threading.Thread(target=lambda: (os.read(0, 1), closed.set()), daemon=True).start()
+
+        def watch() -> None:
+            os.read(0, 1)
+            closed.set()
+
+        threading.Thread(target=watch, daemon=True).start()
         while server.poll() is None and not closed.wait(0.2):
             pass
     finally:

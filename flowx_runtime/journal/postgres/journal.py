@@ -1,0 +1,203 @@
+"""The journal contract on PostgreSQL 14 and later."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from flowx_runtime.journal.postgres.connections import Connections
+from flowx_runtime.journal.postgres.documents import (
+    commit_document,
+    delivery_document,
+    instance_document,
+    read_history,
+    read_instance,
+)
+from flowx_runtime.journal.postgres.migrating import check, migrate
+from flowx_runtime.journal.postgres.queries import queries
+from flowx_runtime.journal.postgres.transaction import PostgresStepTransaction, read_answer, step_transaction
+from flowx_runtime.journal.records import (
+    Claimed,
+    Commit,
+    Committed,
+    Delivery,
+    Filter,
+    History,
+    InstanceRow,
+    Lease,
+    NewInstance,
+    Refusal,
+    Refused,
+    StagedEvent,
+    Started,
+    State,
+)
+
+
+class PostgresJournal:
+    """Instances and their history in one schema of a database. Every write is one statement; make it with `open`."""
+
+    def __init__(self, connections: Connections, schema: str) -> None:
+        self._connections = connections
+        self._sql = queries(schema)
+
+    @classmethod
+    async def open(
+        cls,
+        dsn: str,
+        *,
+        schema: str = "flowx",
+        migrate: bool = True,
+        pool_size: int = 16,
+        patience: timedelta = timedelta(seconds=10),
+    ) -> PostgresJournal:
+        """Connect, and bring the schema up to date or refuse it.
+
+        Args:
+            dsn: a libpq connection string.
+            schema: where the tables are; made when missing.
+            migrate: apply missing migrations; without it an older schema is refused.
+            pool_size: the most connections to hold.
+            patience: how long a call waits for a connection before the journal counts as unavailable.
+
+        Raises:
+            JournalUnavailable: the server cannot be reached.
+            SchemaNewer: the database was migrated by a later flowx.
+            SchemaOlder: it is behind, and `migrate` is off.
+        """
+        connections = Connections(dsn, size=pool_size, patience=patience.total_seconds())
+        await connections.open()
+        try:
+            async with connections.lend() as connection:
+                await (_migrate if migrate else check)(connection, schema)
+        except BaseException:
+            await connections.close()
+            raise
+        return cls(connections, schema)
+
+    async def start(self, instance: NewInstance, *, owner: str, ttl: timedelta) -> Started:
+        created_at, expires_at, history = await self._one("start", [instance_document(instance), owner, ttl])
+        if history is not None:
+            return Started(read_history(history), None)
+        return Started(
+            History(_as_started(instance, created_at.astimezone(UTC)), ()),
+            _lease(instance.instance_id, owner, 1, expires_at),
+        )
+
+    async def commit(self, commit: Commit) -> Committed | Refused:
+        return read_answer(*await self._one("commit", [commit_document(commit)]))
+
+    async def claim(self, instance_id: UUID, *, owner: str, ttl: timedelta) -> Claimed | Refused:
+        refusal, detail, token, expires_at, history = await self._one("claim", [instance_id, owner, ttl])
+        if refusal is not None:
+            return Refused(Refusal(refusal), detail or "")
+        return _claimed(owner, token, expires_at, history)
+
+    async def claim_due(
+        self,
+        *,
+        now: datetime,
+        owner: str,
+        ttl: timedelta,
+        limit: int,
+        plans: Collection[tuple[str, str]] | None = None,
+    ) -> Sequence[Claimed]:
+        rows = await self._connections.fetch(self._sql["claim_due"], [now, owner, ttl, limit, *_columns(plans)])
+        return [_claimed(owner, *row) for row in rows]
+
+    async def claim_abandoned(
+        self, *, owner: str, ttl: timedelta, limit: int, plans: Collection[tuple[str, str]] | None = None
+    ) -> Sequence[Claimed]:
+        rows = await self._connections.fetch(self._sql["claim_abandoned"], [owner, ttl, limit, *_columns(plans)])
+        return [_claimed(owner, *row) for row in rows]
+
+    async def renew(self, instance_ids: Sequence[UUID], *, owner: str, ttl: timedelta) -> frozenset[UUID]:
+        parameters = {"instances": list(instance_ids), "owner": owner, "ttl": ttl}
+        return frozenset(row[0] for row in await self._connections.fetch(self._sql["renew"], parameters))
+
+    async def release(self, instance_id: UUID, *, fencing_token: int) -> None:
+        await self._one("release", [instance_id, fencing_token])
+
+    async def deliver(self, instance_id: UUID, delivery: Delivery) -> Refused | None:
+        (refusal,) = await self._one("deliver", [instance_id, delivery_document(delivery)])
+        return None if refusal is None else Refused(Refusal(refusal))
+
+    async def read(self, instance_id: UUID) -> History | None:
+        (document,) = await self._one("read", [instance_id])
+        return None if document is None else read_history(document)
+
+    async def find(self, filter: Filter) -> Sequence[InstanceRow]:
+        parameters = {
+            "flow_id": filter.flow_id,
+            "states": [state.value for state in filter.states] or None,
+            "limit": filter.limit,
+        }
+        return [read_instance(document) for (document,) in await self._connections.fetch(self._sql["find"], parameters)]
+
+    async def events(self, instance_id: UUID) -> Sequence[StagedEvent]:
+        return [StagedEvent(*row) for row in await self._connections.fetch(self._sql["events"], [instance_id])]
+
+    async def live_leases(self, instance_id: UUID) -> int:
+        (count,) = await self._one("live_leases", [instance_id])
+        return int(count)
+
+    async def next_wake(self) -> datetime | None:
+        (earliest,) = await self._one("next_wake", ())
+        return None if earliest is None else earliest.astimezone(UTC)
+
+    async def now(self) -> datetime:
+        (moment,) = await self._one("now", ())
+        read: datetime = moment
+        return read.astimezone(UTC)
+
+    async def close(self) -> None:
+        await self._connections.close()
+
+    def transaction(self) -> AbstractAsyncContextManager[PostgresStepTransaction]:
+        """A step's own statements and its row as one; see `flowx_runtime.journal.contract.Transactional`."""
+        return step_transaction(self._connections, self._sql["commit"])
+
+    async def _one(self, name: str, parameters: Sequence[Any]) -> tuple[Any, ...]:
+        (row,) = await self._connections.fetch(self._sql[name], parameters)
+        return row
+
+
+_migrate = migrate  # `open` has a parameter of that name
+
+
+def _as_started(instance: NewInstance, created_at: datetime) -> InstanceRow:
+    return InstanceRow(
+        instance_id=instance.instance_id,
+        flow_id=instance.flow_id,
+        flow_version=instance.flow_version,
+        plan_digest=instance.plan_digest,
+        state=State.RUNNING,
+        input=instance.input,
+        created_at=created_at,
+        updated_at=created_at,
+        fence=1,
+        deadline_at=instance.deadline_at,
+        correlation_id=instance.correlation_id,
+        tenant_id=instance.tenant_id,
+        parent_instance_id=instance.parent_instance_id,
+        parent_scope=instance.parent_scope,
+        parent_step_id=instance.parent_step_id,
+    )
+
+
+def _lease(instance_id: UUID, owner: str, token: int, expires_at: datetime) -> Lease:
+    return Lease(instance_id, owner, token, expires_at.astimezone(UTC))
+
+
+def _claimed(owner: str, token: int, expires_at: datetime, document: Any) -> Claimed:
+    history = read_history(document)
+    return Claimed(_lease(history.instance.instance_id, owner, token, expires_at), history)
+
+
+def _columns(plans: Collection[tuple[str, str]] | None) -> tuple[list[str] | None, list[str] | None]:
+    if plans is None:
+        return None, None
+    return [flow for flow, _ in plans], [version for _, version in plans]

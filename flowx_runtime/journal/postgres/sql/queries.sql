@@ -1,0 +1,67 @@
+-- The statements the host sends. `name:` opens one; the line below it says what it locks.
+
+-- name: start
+-- Locks nothing that exists; concurrent starts of one id wait for the first on its primary key.
+select * from {schema}.start_instance(%s, %s, %s);
+
+-- name: commit
+-- Locks the instance row until the end of the transaction.
+select * from {schema}.apply_commit(%s);
+
+-- name: claim
+-- Locks the instance row and raises its fence before it reads the history.
+select * from {schema}.claim(%s, %s, %s);
+
+-- name: claim_due
+-- Locks the instance rows it gives out; skips those that are locked.
+select * from {schema}.claim_due(%s, %s, %s, %s, %s, %s);
+
+-- name: claim_abandoned
+-- Locks the instance rows it gives out; skips those that are locked.
+select * from {schema}.claim_abandoned(%s, %s, %s, %s, %s);
+
+-- name: renew
+-- Locks the leases it extends, in the order of their ids so that two renewals never wait for each other.
+with held as (
+    select instance_id from {schema}.flow_lease
+    where instance_id = any (%(instances)s) and owner = %(owner)s and expires_at > now()
+    order by instance_id for update)
+update {schema}.flow_lease l set expires_at = clock_timestamp() + %(ttl)s
+    from held where l.instance_id = held.instance_id
+    returning l.instance_id;
+
+-- name: release
+-- Locks the instance row.
+select {schema}.release(%s, %s);
+
+-- name: deliver
+-- Locks the instance row, which a parking commit locks as well.
+select {schema}.deliver(%s, %s);
+
+-- name: read
+-- Locks nothing.
+select {schema}.history(%s);
+
+-- name: find
+-- Locks nothing.
+select {schema}.instance_document(i) from {schema}.flow_instance i
+    where (%(flow_id)s::text is null or i.flow_id = %(flow_id)s)
+        and (%(states)s::text[] is null or i.state = any (%(states)s))
+    order by i.created_at desc, i.instance_id desc limit %(limit)s;
+
+-- name: events
+-- Locks nothing.
+select event_id, type, version, payload::text, partition_key from {schema}.outbox_event
+    where instance_id = %s order by event_sequence;
+
+-- name: live_leases
+-- Locks nothing.
+select count(*) from {schema}.flow_lease where instance_id = %s and expires_at > now();
+
+-- name: next_wake
+-- Locks nothing.
+select min(wake_at) from {schema}.flow_instance where state = 'Suspended';
+
+-- name: now
+-- Locks nothing.
+select clock_timestamp();

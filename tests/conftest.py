@@ -1,0 +1,35 @@
+"""What every area's tests share: one PostgreSQL server per worker process, one schema per test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+
+
+@pytest.fixture(scope="session")
+def postgres_dsn() -> Iterator[str]:
+    """A server to test on: `FLOWX_DSN` where it is set, else an embedded one for this worker process alone."""
+    given = os.environ.get("FLOWX_DSN")
+    if given:
+        yield given
+        return
+    from flowx_runtime.journal.postgres.embedded import EmbeddedServer
+
+    # Nothing here outlives the tests, so nothing has to reach the disk.
+    settings = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}
+    with EmbeddedServer(settings=settings) as server:
+        yield server.dsn
+
+
+@pytest.fixture
+def schema(postgres_dsn: str) -> Iterator[str]:
+    """The name of a schema of the test's own; whatever the test makes under it is dropped afterwards."""
+    name = f"test_{uuid4().hex}"
+    yield name
+    with psycopg.connect(postgres_dsn, autocommit=True) as connection:
+        connection.execute(sql.SQL("drop schema if exists {} cascade").format(sql.Identifier(name)))
