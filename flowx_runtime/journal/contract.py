@@ -81,9 +81,9 @@ class Journal(Protocol):
     ) -> Sequence[Claimed]:
         """Acquire parked instances that may go on: those with a signal first, then by how long they are due.
 
-        Due are those whose earliest wake is at or before `now`, the caller's clock, by which the waits were recorded. With a
-        signal are those that took a delivery for an open wait and that nobody has gone on with. `plans` are the
-        (flow, version) pairs the caller can run: others are left for a node that can. `None` means all.
+        Due are those whose earliest wake is at or before `now`: the caller's clock, by which the waits were recorded.
+        With a signal are those that took a delivery for an open wait and that nobody has gone on with. `plans` are
+        the (flow, version) pairs the caller can run: others are left for a node that can. `None` means all.
         """
         ...
 

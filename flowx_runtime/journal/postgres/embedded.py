@@ -52,25 +52,38 @@ class EmbeddedServer:
     """
 
     def __init__(self, data: Path | None = None, *, settings: Mapping[str, str] | None = None) -> None:
-        binaries = _find_binaries()
-        user = _server_user()
-        self._socket_folder = _private_folder(user)
+        self._installed = _find_binaries()
+        self._user = _server_user()
+        self._settings = dict(settings or {})
         self._keeper: subprocess.Popen[bytes] | None = None
+        self._folder = _private_folder()
+        self._is_kept = data is not None
+        self.data = self._folder / "data" if data is None else data.absolute()
+        self.start()
+
+    def start(self) -> EmbeddedServer:
+        """Start again after `stop`, at the same DSN. A kept database is as it was, a thrown-away one is new."""
+        if self._keeper is not None:
+            return self
         try:
-            if not _can_run(binaries, user):
-                binaries = _copy_binaries(binaries, self._socket_folder)
-            self.data = self._socket_folder / "data" if data is None else data.absolute()
-            _create_database(binaries, self.data, user, durable=data is not None)
-            self._start(binaries, user, settings or {})
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            if self._user is not None:
+                os.chown(self._folder, self._user, -1)
+            binaries = self._installed
+            if not _can_run(binaries, self._user):
+                binaries = _copy_binaries(binaries, self._folder)
+            _create_database(binaries, self.data, self._user, durable=self._is_kept)
+            self._run(binaries / "postgres")
         except BaseException:
             self.stop()
-            shutil.rmtree(self._socket_folder, ignore_errors=True)
+            shutil.rmtree(self._folder, ignore_errors=True)
             raise
+        return self
 
     @property
     def dsn(self) -> str:
         """Where to connect to: database `postgres`, as superuser, without a password."""
-        return f"postgresql://{_SUPERUSER}@/postgres?host={self._socket_folder}"
+        return f"postgresql://{_SUPERUSER}@/postgres?host={self._folder}"
 
     def stop(self) -> None:
         """Stop the server and wait until it is down; a thrown-away database is gone then. Twice is harmless."""
@@ -78,7 +91,9 @@ class EmbeddedServer:
         if keeper is None:
             return
         if keeper.stdin is not None:
+            # A word, not only the closed pipe: a forked child of this program may hold a copy of its end.
             with suppress(OSError):
+                keeper.stdin.write(b"stop")
                 keeper.stdin.close()
         keeper.wait()
         if keeper.stdout is not None:
@@ -96,16 +111,16 @@ class EmbeddedServer:
         with suppress(AttributeError):  # a server that never came up
             self.stop()
 
-    def _start(self, binaries: Path, user: int | None, settings: Mapping[str, str]) -> None:
-        chosen = {**settings, **_FIXED_SETTINGS, "unix_socket_directories": str(self._socket_folder)}
-        command = [str(binaries / "postgres"), "-D", str(self.data)]
+    def _run(self, program: Path) -> None:
+        chosen = {**self._settings, **_FIXED_SETTINGS, "unix_socket_directories": str(self._folder)}
+        command = [str(program), "-D", str(self.data)]
         for name, value in chosen.items():
             command += ["-c", f"{name}={value}"]
         order = {
             "command": command,
-            "user": user,
+            "user": self._user,
             "data": str(self.data),
-            "remove": [str(self._socket_folder)],
+            "remove": [str(self._folder)],
         }
         # A session of its own: Ctrl-C at a terminal reaches the program, which then stops the server in order.
         self._keeper = subprocess.Popen(
@@ -115,10 +130,10 @@ class EmbeddedServer:
             start_new_session=True,
         )
         assert self._keeper.stdout is not None
-        if self._keeper.stdout.readline() != b"ready\n":
-            log = self.data / "server.log"
-            tail = log.read_text(errors="replace")[-2000:] if log.exists() else "it wrote no log"
-            raise EmbeddedServerFailed(f"the embedded PostgreSQL server in {self.data} did not start: {tail}")
+        report = self._keeper.stdout.readline()
+        if report != b"ready\n":
+            log = (report + self._keeper.stdout.read()).decode(errors="replace")
+            raise EmbeddedServerFailed(f"the embedded PostgreSQL server in {self.data} did not start: {log}")
 
 
 def _find_binaries() -> Path:
@@ -144,17 +159,19 @@ def _server_user() -> int | None:
     raise EmbeddedServerUnavailable("PostgreSQL does not run as root and this machine has no user `nobody`")
 
 
-def _private_folder(user: int | None) -> Path:
+def _private_folder() -> Path:
     parent = None if len(tempfile.gettempdir()) < _LONGEST_SOCKET_FOLDER else "/tmp"
-    folder = Path(tempfile.mkdtemp(prefix="flowx-pg-", dir=parent))
-    if user is not None:
-        os.chown(folder, user, -1)
-    return folder
+    return Path(tempfile.mkdtemp(prefix="flowx-pg-", dir=parent))
 
 
 def _can_run(binaries: Path, user: int | None) -> bool:
     # Root's own folders are usually closed to others, and the server does not run as root.
-    return user is None or all(folder.stat().st_mode & 0o001 for folder in (binaries, *binaries.parents))
+    return user is None or _closed_folder(binaries) is None
+
+
+def _closed_folder(folder: Path) -> Path | None:
+    closed = (each for each in (folder, *folder.parents) if not each.stat().st_mode & 0o001)
+    return next(closed, None)
 
 
 def _copy_binaries(binaries: Path, folder: Path) -> Path:
@@ -171,6 +188,12 @@ def _copy_binaries(binaries: Path, folder: Path) -> Path:
 def _create_database(binaries: Path, data: Path, user: int | None, *, durable: bool) -> None:
     data.mkdir(parents=True, exist_ok=True)
     if user is not None:
+        closed = _closed_folder(data.parent) if durable else None
+        if closed is not None:
+            raise EmbeddedServerFailed(
+                f"PostgreSQL does not run as root, and the user it runs as instead cannot enter {closed}: "
+                "choose a data folder outside it, or run as another user"
+            )
         os.chown(data, user, -1)
     if (data / "PG_VERSION").exists():
         return

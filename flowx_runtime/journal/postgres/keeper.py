@@ -4,7 +4,7 @@ The program holds the other end of this process's standard input. However the pr
 an exception, SIGTERM or SIGKILL, that end closes, and the server is stopped and its folders are removed.
 
 Arguments: one JSON document, `{"command": [...], "user": int | null, "data": path, "remove": [path, ...]}`.
-Output: the line `ready`, or nothing when the server did not come up.
+Output: the line `ready`, or the end of the server's log when it did not come up.
 """
 
 import contextlib
@@ -39,14 +39,13 @@ def _is_ready(server: "subprocess.Popen[bytes]", pid_file: Path) -> bool:
     return len(lines) >= 8 and lines[0] == str(server.pid) and lines[7].strip() == "ready"
 
 
-def _announce(server: "subprocess.Popen[bytes]", pid_file: Path) -> None:
-    while server.poll() is None:
-        if _is_ready(server, pid_file):
-            with contextlib.suppress(OSError):
-                sys.stdout.write("ready\n")
-                sys.stdout.flush()
-            return
+def _announce(server: "subprocess.Popen[bytes]", data: Path, log: Path) -> None:
+    while server.poll() is None and not _is_ready(server, data / "postmaster.pid"):
         time.sleep(_POLL_SECONDS)
+    report = b"ready\n" if server.poll() is None else log.read_bytes()[-2000:]
+    with contextlib.suppress(OSError):
+        sys.stdout.buffer.write(report)
+        sys.stdout.buffer.flush()
 
 
 def _stop(server: "subprocess.Popen[bytes]") -> None:
@@ -59,12 +58,13 @@ def _stop(server: "subprocess.Popen[bytes]") -> None:
 
 def _keep(order: _Order) -> None:
     data = Path(order["data"])
-    with (data / "server.log").open("ab") as log:
+    log = data / "server.log"
+    with log.open("ab") as file:
         server = subprocess.Popen(
-            order["command"], user=order["user"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=data
+            order["command"], user=order["user"], stdin=subprocess.DEVNULL, stdout=file, stderr=file, cwd=data
         )
     try:
-        _announce(server, data / "postmaster.pid")
+        _announce(server, data, log)
         # A server that dies by itself ends this process too; the reader of standard input is left behind.
         closed = threading.Event()
 

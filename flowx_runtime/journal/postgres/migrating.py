@@ -79,7 +79,7 @@ async def migrate(connection: AsyncConnection[Any], schema: str) -> tuple[Migrat
             await connection.execute(in_schema(migration.text, schema))
             await connection.execute(
                 sql.SQL("insert into {}.schema_migration (version, name) values (%s, %s)").format(
-                    sql.Identifier(schema)
+                    sql.Identifier(schema.replace("%", "%%"))
                 ),
                 [migration.version, migration.name],
             )

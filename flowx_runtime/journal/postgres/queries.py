@@ -19,7 +19,8 @@ def queries(schema: str) -> Mapping[str, bytes]:
     """Every statement by name, ready to send."""
     _, *parts = _HEADING.split((_FOLDER / "sql" / "queries.sql").read_text(encoding="utf-8"))
     return {
-        name: in_schema(re.sub(r"^--.*\n", "", text.strip(), flags=re.MULTILINE), schema)
+        # These are sent with parameters, where a percent sign stands for one.
+        name: in_schema(re.sub(r"^--.*\n", "", text.strip(), flags=re.MULTILINE), schema.replace("%", "%%"))
         for name, text in zip(parts[::2], parts[1::2], strict=True)
     }
 

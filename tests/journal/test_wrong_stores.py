@@ -1,0 +1,132 @@
+"""The suite would notice: stores with one deliberate fault each, and the checks that must reject them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from journal_checks import CHECKS
+
+from flowx_runtime.journal.memory import MemoryJournal
+from flowx_runtime.journal.records import Claimed, Commit, Committed, Delivery, History, Refusal, Refused, Started
+
+
+class LosesTheFence(MemoryJournal):
+    """Lets a former owner write."""
+
+    async def commit(self, commit: Commit) -> Committed | Refused:
+        return await super().commit(replace(commit, fencing_token=10**9))
+
+
+class RaisesTheFenceLate(MemoryJournal):
+    """Reads the history before it raises the fence."""
+
+    async def claim(self, instance_id: UUID, *, owner: str, ttl: timedelta) -> Claimed | Refused:
+        before = await self.read(instance_id)
+        answer = await super().claim(instance_id, owner=owner, ttl=ttl)
+        return answer if isinstance(answer, Refused) or before is None else replace(answer, history=before)
+
+
+class GivesTheOwnerASecondLease(MemoryJournal):
+    """Treats a claim by the lease's own owner as a renewal."""
+
+    async def claim(self, instance_id: UUID, *, owner: str, ttl: timedelta) -> Claimed | Refused:
+        entry = self._entries.get(instance_id)
+        if entry is not None and entry.lease.owner == owner:
+            await self.release(instance_id, fencing_token=entry.lease.fencing_token)
+        return await super().claim(instance_id, owner=owner, ttl=ttl)
+
+
+class ParksOnASignalThatArrived(MemoryJournal):
+    """Does not look into the inbox when it parks."""
+
+    def _refusal(self, entry: Any, commit: Commit) -> Refused | None:
+        answer = super()._refusal(entry, commit)
+        return None if answer is not None and answer.reason is Refusal.SIGNAL_ARRIVED else answer
+
+
+class WritesBeforeItRefuses(MemoryJournal):
+    """Stages the events of a commit that it then refuses."""
+
+    def _refusal(self, entry: Any, commit: Commit) -> Refused | None:
+        entry.events.update({event.event_id: event for event in commit.events})
+        return super()._refusal(entry, commit)
+
+
+class OverwritesARow(MemoryJournal):
+    """Takes a repeated key for a correction."""
+
+    def _refusal(self, entry: Any, commit: Commit) -> Refused | None:
+        fresh = {(row.scope, row.step_id, row.attempt) for row in commit.rows}
+        entry.keys -= fresh
+        entry.rows = [row for row in entry.rows if (row.scope, row.step_id, row.attempt) not in fresh]
+        return super()._refusal(entry, commit)
+
+
+class ForgetsTakenDeliveries(MemoryJournal):
+    """Takes the same delivery again once it was consumed."""
+
+    async def deliver(self, instance_id: UUID, delivery: Delivery) -> Refused | None:
+        entry = self._entries.get(instance_id)
+        if entry is not None and delivery.delivery_id in entry.taken:
+            entry.taken.discard(delivery.delivery_id)
+        return await super().deliver(instance_id, delivery)
+
+
+class WakesTheUndue(MemoryJournal):
+    """Judges what is due by nothing at all."""
+
+    async def claim_due(self, *, now: datetime, **terms: Any) -> Sequence[Claimed]:
+        return await super().claim_due(now=now + timedelta(days=365), **terms)
+
+
+class KeepsTheLeaseWhenParking(MemoryJournal):
+    """Parks without giving the lease up."""
+
+    async def commit(self, commit: Commit) -> Committed | Refused:
+        return await super().commit(replace(commit, release_lease=False))
+
+
+class StartsEveryTime(MemoryJournal):
+    """Takes a repeated start for a new owner."""
+
+    async def start(self, instance: Any, *, owner: str, ttl: timedelta) -> Started:
+        self._entries.pop(instance.instance_id, None)
+        return await super().start(instance, owner=owner, ttl=ttl)
+
+
+class NormalisesPayloads(MemoryJournal):
+    """Stores JSON values, not their text, as `jsonb` does."""
+
+    async def read(self, instance_id: UUID) -> History | None:
+        read = await super().read(instance_id)
+        if read is None:
+            return None
+        rows = (replace(row, result=None if row.result is None else "".join(row.result.split())) for row in read.rows)
+        return replace(read, rows=tuple(rows))
+
+
+FAULTS = [
+    (LosesTheFence, "a_stale_token_is_refused"),
+    (RaisesTheFenceLate, "the_fence_rises_on_acquisition_before_the_history_is_read"),
+    (GivesTheOwnerASecondLease, "a_live_lease_refuses_everyone_its_owner_included"),
+    (ParksOnASignalThatArrived, "a_delivery_before_the_wait_refuses_the_park"),
+    (ParksOnASignalThatArrived, "a_delivery_and_a_park_at_the_same_time_always_meet"),
+    (WritesBeforeItRefuses, "a_refused_commit_writes_nothing"),
+    (OverwritesARow, "a_repeated_key_is_refused_not_overwritten"),
+    (ForgetsTakenDeliveries, "the_same_delivery_id_is_one_delivery"),
+    (WakesTheUndue, "only_due_instances_are_claimed_longest_due_first"),
+    (KeepsTheLeaseWhenParking, "parking_keeps_the_waits_and_releases_the_lease"),
+    (StartsEveryTime, "starting_again_gives_the_first_instance_and_no_lease"),
+    (NormalisesPayloads, "payload_text_is_kept_verbatim"),
+]
+
+
+@pytest.mark.parametrize(("store", "named"), FAULTS, ids=[f"{store.__name__}-{named}" for store, named in FAULTS])
+async def test_the_check_that_names_the_fault_rejects_the_store(store: type[MemoryJournal], named: str) -> None:
+    with pytest.raises(AssertionError):
+        await CHECKS[named](store())
