@@ -58,7 +58,8 @@ class Journal(Protocol):
         Parking (`state=SUSPENDED`) is refused with `SIGNAL_ARRIVED`, in the same atomic step, when the inbox holds
         an unconsumed delivery for one of the waits: a delivery and a park always meet on a row they both write.
         Otherwise refused with `UNKNOWN_INSTANCE`, `FENCED_OUT`, `INSTANCE_TERMINAL` or `DUPLICATE_STEP` (a row's key
-        exists, or a delivery it takes is not in the inbox); with more than one reason, the first in this order.
+        exists, or a delivery it takes is not in the inbox). Where several hold, the first three come first, in this
+        order.
         """
         ...
 

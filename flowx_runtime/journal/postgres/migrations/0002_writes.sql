@@ -1,6 +1,6 @@
 -- One function per write, so that a write is one statement and one round trip, and many can be sent as one.
 -- Each takes the instance row's lock first. What follows sees, as a new statement in READ COMMITTED, all that the
--- previous holder of the lock committed. A refusal is decided before anything is written.
+-- previous holder of the lock committed. A refusal leaves nothing written.
 
 -- The waits of a parked instance, as the host reads them.
 create function {schema}.open_waits(i {schema}.flow_instance) returns json
@@ -144,21 +144,6 @@ begin
         detail := format('the instance is %s', i.state);
         return;
     end if;
-    if c.rows is not null then
-        select format('step %s, scope %L, attempt %s', r.step_id, r.scope, r.attempt) into detail
-            from (
-                select x.*, row_number() over (partition by x.scope, x.step_id, x.attempt) as occurrence
-                from json_to_recordset(c.rows) as x(scope text, step_id integer, attempt integer)) r
-            where r.occurrence > 1 or exists (
-                select from {schema}.flow_step s
-                where s.instance_id = c.instance_id and s.scope = r.scope and s.step_id = r.step_id
-                    and s.attempt = r.attempt)
-            limit 1;
-        if found then
-            refusal := 'journal.duplicate_step';
-            return;
-        end if;
-    end if;
     if c.taken is not null then
         select format('delivery %L is not in the inbox', t.delivery_id) into detail
             from (
@@ -195,8 +180,16 @@ begin
             scope text, step_id integer, attempt integer, name text, capability_id text, outcome text, request text,
             result text, error json, captured json, duration_ms bigint)) with ordinality as r(
             scope, step_id, attempt, name, capability_id, outcome, request, result, error, captured, duration_ms,
-            position);
+            position)
+        on conflict (instance_id, scope, step_id, attempt) do nothing;
         get diagnostics written = row_count;
+        if written < json_array_length(c.rows) then
+            -- Rare, so it is cheaper to take back than to look first. Nothing else has been written yet.
+            delete from {schema}.flow_step where instance_id = c.instance_id and sequence >= i.next_sequence;
+            refusal := 'journal.duplicate_step';
+            detail := 'a row with its key exists';
+            return;
+        end if;
     end if;
     if c.events is not null then
         -- An event id is minted once and kept with its row; staging it again is the same event.
