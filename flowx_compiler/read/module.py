@@ -1,0 +1,139 @@
+"""Reads one file: bytes to `syntax.Module`, whatever the bytes are."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import threading
+import tokenize
+from collections.abc import Callable
+from typing import TypeVar
+
+import libcst as cst
+
+from flowx_compiler.read.directives import find_directives
+from flowx_compiler.read.expressions import Expressions
+from flowx_compiler.read.guards import comment_starts, too_complex
+from flowx_compiler.read.positions import positions
+from flowx_compiler.read.statements import Statements
+from flowx_compiler.syntax import Expr, ExprStatement, Module, Problem, Span, Stmt
+
+T = TypeVar("T")
+
+CANNOT_PARSE = "FLOWX1280"
+CANNOT_DECODE = "FLOWX1281"
+TOO_COMPLEX = "FLOWX1282"
+
+_STACK_BYTES = 256 * 1024 * 1024
+_RECURSION_LIMIT = 60_000
+_LINE_ENDS = re.compile(r"\r\n|\r|\n")
+_POSITION = re.compile(r"^(?:parser|tokenizer) error: (?:error at \d+:\d+: )?")
+_START = Span(1, 1, 1, 1)
+
+
+def read_module(name: str, file: str, source: bytes, *, is_package: bool) -> Module:
+    """Read one file. Never raises for what the file holds: what cannot be read is a problem of the module."""
+    try:
+        text = _decode(source)
+    except (UnicodeDecodeError, SyntaxError, LookupError) as error:
+        return _unreadable(name, file, is_package, (), _decoding_problem(source, error))
+    # One form for every newline convention: a CRLF checkout must compile to the same bytes.
+    text = _LINE_ENDS.sub("\n", text).replace("\f", " ")
+    lines = tuple(text.split("\n"))
+    problem = _guard(text, lines)
+    if problem is not None:
+        return _unreadable(name, file, is_package, lines, problem)
+    try:
+        body = _with_deep_stack(lambda: _parse(text, lines))
+    except cst.ParserSyntaxError as error:
+        return _unreadable(name, file, is_package, lines, _syntax_problem(error, lines))
+    except (RecursionError, MemoryError):
+        message = "this file nests expressions deeper than the compiler reads"
+        return _unreadable(name, file, is_package, lines, _too_complex(message, _START))
+    directives = find_directives(lines, comment_starts(text)) if "flowx:" in text else ()
+    return Module(name, file, is_package, body, lines, directives, ())
+
+
+def read_expression(text: str) -> Expr | None:
+    """Read the text of one expression, as a string annotation holds it; `None` where it is none."""
+    module = read_module("", "", f"({text})\n".encode(), is_package=False)
+    match module.body:
+        case (ExprStatement(value=value),):
+            return value
+        case _:
+            return None
+
+
+def _decode(source: bytes) -> str:
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+    return source.decode(encoding)
+
+
+def _parse(text: str, lines: tuple[str, ...]) -> tuple[Stmt, ...]:
+    tree = cst.parse_module(text)
+    expressions = Expressions(positions(tree))
+    return Statements(expressions, lines).convert(tree.body)
+
+
+def _guard(text: str, lines: tuple[str, ...]) -> Problem | None:
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        return Problem(CANNOT_DECODE, f"there is a NUL byte on line {line}", "remove it", _line_span(line, lines))
+    found = too_complex(text)
+    return None if found is None else _too_complex(found[1], _line_span(found[0], lines))
+
+
+def _too_complex(reason: str, span: Span) -> Problem:
+    return Problem(TOO_COMPLEX, reason, "split it into several statements", span)
+
+
+def _syntax_problem(error: cst.ParserSyntaxError, lines: tuple[str, ...]) -> Problem:
+    line = min(max(error.raw_line, 1), len(lines))
+    column = error.raw_column + 1
+    reason = _POSITION.sub("", error.message.partition("\n")[0]).strip().rstrip(".")
+    span = Span(line, column, line, column + 1)
+    return Problem(CANNOT_PARSE, f"this is not Python: {reason}", "mend the syntax; the other files were checked", span)
+
+
+def _decoding_problem(source: bytes, error: Exception) -> Problem:
+    if isinstance(error, UnicodeDecodeError):
+        line = source[: error.start].count(b"\n") + 1
+        message = f"byte {error.start} (0x{source[error.start]:02x}) is not {error.encoding}"
+        return Problem(
+            CANNOT_DECODE, message, "save the file as UTF-8, or declare its encoding", Span(line, 1, line, 1)
+        )
+    return Problem(CANNOT_DECODE, f"the file's encoding is not known: {error}", "save the file as UTF-8", _START)
+
+
+def _line_span(line: int, lines: tuple[str, ...]) -> Span:
+    return Span(line, 1, line, len(lines[line - 1]) + 1)
+
+
+def _unreadable(name: str, file: str, is_package: bool, lines: tuple[str, ...], problem: Problem) -> Module:
+    return Module(name, file, is_package, (), lines, (), (problem,))
+
+
+def _with_deep_stack(work: Callable[[], T]) -> T:
+    """Run in a thread whose stack holds the deepest tree that the guards let through."""
+    outcome: list[T] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # carried to the calling thread below
+            failure.append(error)
+
+    earlier_limit, earlier_size = sys.getrecursionlimit(), threading.stack_size(_STACK_BYTES)
+    sys.setrecursionlimit(max(earlier_limit, _RECURSION_LIMIT))
+    try:
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(earlier_size)
+        sys.setrecursionlimit(earlier_limit)
+    if failure:
+        raise failure[0]
+    return outcome[0]
