@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import AsyncIterator
+from uuid import UUID
 
 import pytest
 from journal_checks import CHECKS
 
 from flowx_runtime.journal.contract import Journal
 from flowx_runtime.journal.memory import MemoryJournal
+from flowx_runtime.journal.postgres.group_writer import Answer, GroupWriter, _Write
 from flowx_runtime.journal.postgres.journal import PostgresJournal
 
 
-@pytest.fixture(params=["memory", "postgres"])
-async def journal(request: pytest.FixtureRequest) -> AsyncIterator[Journal]:
+class EvenLoneWritesInGroups(GroupWriter):
+    """Sends as a group what would be sent by itself, so that both ways are held to the whole contract."""
+
+    async def _write_alone(self, document: str, *, is_start: bool) -> Answer:
+        answer: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
+        await self._send([_Write(UUID(json.loads(document)["instance_id"]), document, is_start, answer)])
+        return await answer or await super()._write_alone(document, is_start=is_start)
+
+
+@pytest.fixture(params=["memory", "postgres", "postgres in groups"])
+async def journal(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Journal]:
     if request.param == "memory":
         yield MemoryJournal()
         return
+    if request.param == "postgres in groups":
+        monkeypatch.setattr("flowx_runtime.journal.postgres.journal.GroupWriter", EvenLoneWritesInGroups)
     store = await PostgresJournal.open(
         request.getfixturevalue("postgres_dsn"), schema=request.getfixturevalue("schema"), pool_size=8
     )

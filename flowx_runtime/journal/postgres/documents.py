@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -55,10 +55,12 @@ def commit_document(commit: Commit) -> str:
     return _encode(document)
 
 
-def instance_document(instance: NewInstance) -> str:
-    """A new instance."""
+def start_document(instance: NewInstance, owner: str, ttl: timedelta) -> str:
+    """A new instance and the lease it starts with."""
     return _encode(
         {
+            "owner": owner,
+            "ttl": ttl.total_seconds(),
             "instance_id": str(instance.instance_id),
             "flow_id": instance.flow_id,
             "flow_version": instance.flow_version,

@@ -12,10 +12,11 @@ from flowx_runtime.journal.postgres.connections import Connections
 from flowx_runtime.journal.postgres.documents import (
     commit_document,
     delivery_document,
-    instance_document,
     read_history,
     read_instance,
+    start_document,
 )
+from flowx_runtime.journal.postgres.group_writer import GroupWriter
 from flowx_runtime.journal.postgres.migrating import check, migrate
 from flowx_runtime.journal.postgres.queries import queries
 from flowx_runtime.journal.postgres.transaction import PostgresStepTransaction, read_answer, step_transaction
@@ -38,11 +39,20 @@ from flowx_runtime.journal.records import (
 
 
 class PostgresJournal:
-    """Instances and their history in one schema of a database. Every write is one statement; make it with `open`."""
+    """Instances and their history in one schema of a database. Make it with `open`.
+
+    Every write is one statement, and writes that wait at the same time share one.
+    """
 
     def __init__(self, connections: Connections, schema: str) -> None:
         self._connections = connections
         self._sql = queries(schema)
+        self._group = GroupWriter(
+            connections,
+            write_group=self._sql["write_group"],
+            start=self._sql["start"],
+            commit=self._sql["commit"],
+        )
 
     @classmethod
     async def open(
@@ -79,16 +89,19 @@ class PostgresJournal:
         return cls(connections, schema)
 
     async def start(self, instance: NewInstance, *, owner: str, ttl: timedelta) -> Started:
-        created_at, expires_at, history = await self._one("start", [instance_document(instance), owner, ttl])
+        created_at, expires_at, history = await self._group.start(
+            instance.instance_id, start_document(instance, owner, ttl)
+        )
         if history is not None:
             return Started(read_history(history), None)
-        return Started(
-            History(_as_started(instance, created_at.astimezone(UTC)), ()),
-            _lease(instance.instance_id, owner, 1, expires_at),
-        )
+        row = _as_started(instance, created_at.astimezone(UTC))
+        return Started(History(row, ()), _lease(instance.instance_id, owner, row.fence, expires_at))
 
     async def commit(self, commit: Commit) -> Committed | Refused:
-        return read_answer(*await self._one("commit", [commit_document(commit)]))
+        document = commit_document(commit)
+        if commit.taken_deliveries or len(commit.waits) > 1 or commit.parent_delivery is not None:
+            return read_answer(*await self._one("commit", [document]))
+        return read_answer(*await self._group.commit(commit.instance_id, document))
 
     async def claim(self, instance_id: UUID, *, owner: str, ttl: timedelta) -> Claimed | Refused:
         refusal, detail, token, expires_at, history = await self._one("claim", [instance_id, owner, ttl])
@@ -154,6 +167,7 @@ class PostgresJournal:
         return read.astimezone(UTC)
 
     async def close(self) -> None:
+        await self._group.close()
         await self._connections.close()
 
     def transaction(self) -> AbstractAsyncContextManager[PostgresStepTransaction]:

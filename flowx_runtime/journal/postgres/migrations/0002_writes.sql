@@ -56,13 +56,13 @@ $$;
 
 -- Ends with a history where the instance was there already, with a lease where it was not.
 create function {schema}.start_instance(
-    p json, p_owner text, p_ttl interval, out created_at timestamptz, out expires_at timestamptz, out history json)
+    p json, out created_at timestamptz, out expires_at timestamptz, out history json)
 language plpgsql as $$
 declare
     n record;
 begin
     select * into n from json_to_record(p) as x(
-        instance_id uuid, flow_id text, flow_version text, plan_digest text, input text, deadline_at timestamptz,
+        owner text, ttl double precision, instance_id uuid, flow_id text, flow_version text, plan_digest text, input text, deadline_at timestamptz,
         correlation_id text, tenant_id text, parent_instance_id uuid, parent_scope text, parent_step_id integer);
     created_at := clock_timestamp();
     -- The primary key settles concurrent starts: the others wait here for the first, and then insert nothing.
@@ -74,8 +74,8 @@ begin
         n.correlation_id, n.deadline_at, n.parent_instance_id, n.parent_scope, n.parent_step_id, created_at, created_at)
     on conflict (instance_id) do nothing;
     if found then
-        expires_at := created_at + p_ttl;
-        insert into {schema}.flow_lease values (n.instance_id, p_owner, 1, expires_at);
+        expires_at := created_at + make_interval(secs => n.ttl);
+        insert into {schema}.flow_lease values (n.instance_id, n.owner, 1, expires_at);
     else
         history := {schema}.history(n.instance_id);
     end if;

@@ -2,7 +2,7 @@
 
 -- name: start
 -- Locks nothing that exists; concurrent starts of one id wait for the first on its primary key.
-select * from {schema}.start_instance(%s, %s, %s);
+select * from {schema}.start_instance(%s);
 
 -- name: commit
 -- Locks the instance row until the end of the transaction.
@@ -65,3 +65,7 @@ select min(wake_at) from {schema}.flow_instance where state = 'Suspended';
 -- name: now
 -- Locks nothing.
 select clock_timestamp();
+
+-- name: write_group
+-- Locks the instance rows that nobody holds, and answers `busy` for the others.
+select * from {schema}.write_group(%s, %s, %s);
