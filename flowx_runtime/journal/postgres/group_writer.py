@@ -45,6 +45,8 @@ class GroupWriter:
         self._commit = commit
         self._waiting: deque[_Write] = deque()
         self._on_their_way = 0
+        self._is_quiet = True
+        """The last write had nobody to share with, so the next one is not expected to have either."""
         self._senders: set[asyncio.Task[None]] = set()
 
     async def start(self, instance_id: UUID, document: str) -> Answer:
@@ -60,8 +62,8 @@ class GroupWriter:
         await asyncio.gather(*self._senders)
 
     async def _write(self, instance_id: UUID, document: str, *, is_start: bool) -> Answer:
-        if self._on_their_way < _AT_A_TIME and not self._waiting:
-            # Nobody to share with: the caller sends it, which saves two turns of the event loop.
+        if self._is_quiet and not self._on_their_way and not self._waiting:
+            # The caller sends it, which saves two turns of the event loop.
             self._on_their_way += 1
             try:
                 return await self._write_alone(document, is_start=is_start)
@@ -69,6 +71,9 @@ class GroupWriter:
                 self._on_their_way -= 1
                 self._send_next()
         answer: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
+        if not self._waiting and self._on_their_way < _AT_A_TIME:
+            # In the next turn of the event loop: an answered group's callers write their next step in this one.
+            asyncio.get_running_loop().call_soon(self._send_next)
         self._waiting.append(_Write(instance_id, document, is_start, answer))
         return await answer or await self._write_alone(document, is_start=is_start)
 
@@ -80,6 +85,7 @@ class GroupWriter:
         if not self._waiting or self._on_their_way >= _AT_A_TIME:
             return
         group = self._gather()
+        self._is_quiet = len(group) < 2
         if group:
             self._on_their_way += 1
             sender = asyncio.create_task(self._send(group), name="flowx-group-commit")

@@ -349,10 +349,11 @@ $$;
 
 -- Candidates are chosen by an old snapshot and locked; `acquire` then looks at their leases as they are now.
 -- SKIP LOCKED: what another node is writing or claiming at this moment is not waited for.
+-- No scan of whole tables: a plan made while they were small is kept when they are large.
 create function {schema}.claim_due(
     p_now timestamptz, p_owner text, p_ttl interval, p_limit integer, p_flows text[], p_versions text[])
 returns table (fencing_token bigint, expires_at timestamptz, history json)
-language plpgsql as $$
+language plpgsql set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     candidates uuid[];
@@ -382,7 +383,7 @@ $$;
 create function {schema}.claim_abandoned(
     p_owner text, p_ttl interval, p_limit integer, p_flows text[], p_versions text[])
 returns table (fencing_token bigint, expires_at timestamptz, history json)
-language plpgsql as $$
+language plpgsql set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     candidates uuid[];
