@@ -1,0 +1,134 @@
+"""The type of an expression inside a data function, as far as annotations tell it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flowx_compiler.link.contracts import contract
+from flowx_compiler.link.project import Project
+from flowx_compiler.link.types import BOOL, NONE, UNKNOWN, element, plain, union
+from flowx_compiler.model import TypeExpr
+from flowx_compiler.syntax import Attribute, Call, Class, Constant, Display, Expr, Function, Name, Operation, Subscript
+
+CONTEXT = "flowx_runtime.FlowContext"
+_CONTEXT_MEMBERS = {"utc_now": TypeExpr("datetime.datetime"), "error": TypeExpr("flowx_runtime.ErrorView")}
+_SEQUENCE_COPIES = frozenset({"builtins.list", "builtins.tuple", "builtins.sorted"})
+
+
+@dataclass(frozen=True, slots=True)
+class TypeReader:
+    """Reads expressions of one module, below one context parameter."""
+
+    project: Project
+    module: str
+    parameter: str
+    input: TypeExpr
+
+    def type_of(self, expression: Expr) -> TypeExpr:
+        """The expression's type; `?` where annotations do not tell."""
+        match expression:
+            case Constant(value=None):
+                return NONE
+            case Constant(value=value):
+                return TypeExpr(f"builtins.{type(value).__name__}")
+            case Name(id=name) if name == self.parameter:
+                return TypeExpr(CONTEXT, (self.input,))
+            case Attribute():
+                return self._attribute(expression)
+            case Call():
+                return self._call(expression)
+            case Operation(kind="compare" | "not"):
+                return BOOL
+            case Operation(kind="and" | "or", operands=operands):
+                types = {self.type_of(operand) for operand in operands}
+                return types.pop() if len(types) == 1 else UNKNOWN
+            case Operation(kind="conditional", operands=(then, _, otherwise)):
+                return union(self.type_of(then), self.type_of(otherwise))
+            case Subscript(value=value, items=(item,)):
+                holder = self.type_of(value)
+                is_slice = type(item).__name__ == "Compound"
+                return holder if is_slice and element(holder) != UNKNOWN else element(holder)
+            case Display(kind="tuple" | "list", items=items) if items:
+                types = {self.type_of(item) for item in items}
+                kind = f"builtins.{expression.kind}"
+                if len(types) != 1 or UNKNOWN in types:
+                    return UNKNOWN
+                return TypeExpr(kind, (types.pop(), *((TypeExpr("..."),) if expression.kind == "tuple" else ())))
+            case _:
+                return UNKNOWN
+
+    def member_kind(self, expression: Attribute) -> str | None:
+        """`"field"`, `"property"` or `"method"` for a member of a contract; `"missing"` if it has none of that name."""
+        holder = plain(self.type_of(expression.value))
+        found = contract(self.project, holder.name)
+        if found is None:
+            return None
+        for member in found.members:
+            if member.name == expression.attr:
+                return member.kind
+        is_inherited = expression.attr.startswith(("model_", "__")) or expression.attr in ("copy", "dict", "json")
+        return "missing" if found.is_complete and not is_inherited else None
+
+    def _attribute(self, expression: Attribute) -> TypeExpr:
+        holder = plain(self.type_of(expression.value))
+        if holder.name == CONTEXT:
+            return self.input if expression.attr == "input" else _CONTEXT_MEMBERS.get(expression.attr, UNKNOWN)
+        found = contract(self.project, holder.name)
+        if found is not None:
+            for member in found.members:
+                if member.name == expression.attr and member.kind != "method":
+                    return plain(member.type)
+            return UNKNOWN
+        owner = self.project.names.resolve_expression(self.module, expression.value)
+        if owner is not None:
+            from flowx_compiler.link.contracts import enumeration
+
+            enum = enumeration(self.project, owner)
+            if enum is not None and expression.attr in enum.members:
+                return TypeExpr(owner)
+        return UNKNOWN
+
+    def _call(self, expression: Call) -> TypeExpr:
+        function = expression.function
+        if isinstance(function, Attribute):
+            holder = plain(self.type_of(function.value))
+            if holder.name == CONTEXT:
+                return self._context_call(function.attr, expression)
+            found = contract(self.project, holder.name)
+            if found is not None:
+                for member in found.members:
+                    if member.name == function.attr and member.kind == "method":
+                        return plain(member.type)
+                return holder if function.attr in ("model_copy", "copy") else UNKNOWN
+        qualified = self.project.names.resolve_expression(self.module, function)
+        if qualified is None:
+            return UNKNOWN
+        if qualified in ("builtins.isinstance", "builtins.any", "builtins.all", "builtins.bool", "builtins.callable"):
+            return BOOL
+        if qualified in ("builtins.str", "builtins.int", "builtins.float", "builtins.len"):
+            return TypeExpr("builtins.int" if qualified == "builtins.len" else qualified)
+        if qualified in _SEQUENCE_COPIES and expression.arguments:
+            item = element(self.type_of(expression.arguments[0].value))
+            return UNKNOWN if item == UNKNOWN else TypeExpr("builtins.list", (item,))
+        definition = self.project.names.definition(qualified)
+        match definition:
+            case (_, Class()):
+                return TypeExpr(qualified)
+            case (home, Function(is_async=False) as target):
+                return plain(self.project.types.resolve(home, target.returns))
+            case _:
+                return UNKNOWN
+
+    def _context_call(self, method: str, call: Call) -> TypeExpr:
+        if not call.arguments:
+            return UNKNOWN
+        asked = self.project.types.resolve(self.module, call.arguments[0].value)
+        match method:
+            case "get":
+                return asked
+            case "find":
+                return union(asked, NONE)
+            case "results":
+                return TypeExpr("collections.abc.Sequence", (asked,))
+            case _:
+                return UNKNOWN

@@ -1,0 +1,159 @@
+"""The names that a lambda or function takes from outside itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flowx_compiler.syntax import (
+    Assign,
+    Block,
+    Class,
+    Compound,
+    Display,
+    Expr,
+    ExprStatement,
+    Function,
+    Import,
+    Lambda,
+    Name,
+    Other,
+    Raise,
+    Return,
+    Span,
+    Stmt,
+)
+
+
+def free_names(syntax: Lambda | Function) -> Iterator[tuple[str, Span]]:
+    """Every use of a name that the code itself does not bind, in source order (annotations excluded)."""
+    if isinstance(syntax, Lambda):
+        yield from _lambda(syntax, frozenset())
+    else:
+        yield from _function(syntax, frozenset())
+
+
+def bound_in(body: tuple[Stmt, ...]) -> frozenset[str]:
+    """The names that a function's statements bind, nested functions and classes excluded."""
+    return frozenset(_bound_by_statements(body))
+
+
+def _lambda(syntax: Lambda, bound: frozenset[str]) -> Iterator[tuple[str, Span]]:
+    for parameter in syntax.parameters:
+        if parameter.default is not None:
+            yield from _expression(parameter.default, bound)
+    inner = bound | {parameter.name for parameter in syntax.parameters}
+    yield from _expression(syntax.body, inner | frozenset(_walruses(syntax.body)))
+
+
+def _function(syntax: Function, bound: frozenset[str]) -> Iterator[tuple[str, Span]]:
+    for parameter in syntax.parameters:
+        if parameter.default is not None:
+            yield from _expression(parameter.default, bound)
+    inner = bound | {parameter.name for parameter in syntax.parameters} | bound_in(syntax.body)
+    yield from _statements(syntax.body, inner)
+
+
+def _statements(body: tuple[Stmt, ...], bound: frozenset[str]) -> Iterator[tuple[str, Span]]:
+    for statement in body:
+        match statement:
+            case Function():
+                for decorator in statement.decorators:
+                    yield from _expression(decorator, bound)
+                yield from _function(statement, bound)
+            case Class():
+                for base in statement.bases:
+                    yield from _expression(base.value, bound)
+                yield from _statements(statement.body, bound)
+            case Block():
+                for expression in statement.expressions:
+                    yield from _expression(expression, bound)
+                for suite in statement.suites:
+                    for expression in suite.expressions:
+                        yield from _expression(expression, bound)
+                    yield from _statements(suite.body, bound)
+            case Import():
+                pass
+            case Assign(targets=targets, value=value):
+                for target in targets:
+                    yield from _expression(target, bound)
+                if value is not None:
+                    yield from _expression(value, bound)
+            case Other(expressions=expressions):
+                for expression in expressions:
+                    yield from _expression(expression, bound)
+            case ExprStatement(value=value):
+                yield from _expression(value, bound)
+            case Return(value=value) | Raise(value=value) if value is not None:
+                yield from _expression(value, bound)
+            case _:
+                pass
+
+
+def _expression(expression: Expr, bound: frozenset[str]) -> Iterator[tuple[str, Span]]:
+    match expression:
+        case Name(id=name, span=span):
+            if name not in bound:
+                yield name, span
+        case Lambda():
+            yield from _lambda(expression, bound)
+        case Compound(kind="comprehension" | "generator", parts=parts, bound=names):
+            # The first iterable is evaluated outside, but a name that it shares with a target is the author's puzzle.
+            for number, part in enumerate(parts):
+                yield from _expression(part, bound if number == 0 else bound | set(names))
+        case _:
+            yield from _parts(expression, bound)
+
+
+def _parts(part: object, bound: frozenset[str]) -> Iterator[tuple[str, Span]]:
+    """The names in every expression below a node that binds nothing itself."""
+    if isinstance(part, Span) or not isinstance(part, tuple):
+        return
+    for item in part:
+        if isinstance(item, Name | Lambda | Compound):
+            yield from _expression(item, bound)
+        else:
+            yield from _parts(item, bound)
+
+
+def _walruses(expression: object) -> Iterator[str]:
+    if isinstance(expression, Lambda):
+        return
+    if isinstance(expression, Compound) and expression.kind == "walrus":
+        yield from expression.bound
+    if isinstance(expression, tuple) and not isinstance(expression, Span):
+        for part in expression:
+            yield from _walruses(part)
+
+
+def _bound_by_statements(body: tuple[Stmt, ...]) -> Iterator[str]:
+    for statement in body:
+        match statement:
+            case Function(name=name) | Class(name=name):
+                yield name
+            case Import(module=module, names=names):
+                for item in names:
+                    yield item.alias or (item.name.partition(".")[0] if module is None else item.name)
+            case Block(bound=names, suites=suites):
+                yield from names
+                for suite in suites:
+                    yield from suite.bound
+                    yield from _bound_by_statements(suite.body)
+            case Assign(targets=targets):
+                for target in targets:
+                    yield from _bound_by_target(target)
+            case _:
+                yield from _walruses(statement)
+
+
+def _bound_by_target(target: Expr) -> Iterator[str]:
+    match target:
+        case Name(id=name):
+            yield name
+        case Display(items=items):
+            for item in items:
+                yield from _bound_by_target(item)
+        case Compound(kind="starred", parts=parts):
+            for part in parts:
+                yield from _bound_by_target(part)
+        case _:
+            return

@@ -1,0 +1,803 @@
+"""The body of a `define`, or of a block, to a tree of constructs: exactly what the language allows, nothing skipped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import TypeAlias
+
+from flowx_compiler.findings import Place
+from flowx_compiler.link import problem_ids as ids
+from flowx_compiler.link.arguments import Signature, bind
+from flowx_compiler.link.capabilities import is_declared
+from flowx_compiler.link.constants import NOT_CONSTANT
+from flowx_compiler.link.expression_types import TypeReader
+from flowx_compiler.link.free_names import bound_in
+from flowx_compiler.link.project import RUNTIME, Given, Project
+from flowx_compiler.link.types import UNKNOWN, element, plain
+from flowx_compiler.link.values import Surroundings, ValueReader
+from flowx_compiler.model import (
+    AwaitSignal,
+    Case,
+    Construct,
+    DataFunction,
+    Delay,
+    Emit,
+    Fail,
+    ForEach,
+    MergeRule,
+    Parallel,
+    Poll,
+    Sequence,
+    Step,
+    SubFlow,
+    Switch,
+    TypeExpr,
+    When,
+)
+from flowx_compiler.syntax import (
+    Assign,
+    Attribute,
+    Block,
+    Call,
+    Class,
+    Constant,
+    Expr,
+    ExprStatement,
+    Function,
+    Import,
+    Lambda,
+    Name,
+    Other,
+    Return,
+    Span,
+    Stmt,
+)
+
+_STEP_DETAILS = ("compensate_with", "with_policy", "named")
+_CALLS: dict[str, Signature] = {
+    "step": Signature(positional=("capability", "request"), required=frozenset({"capability"})),
+    "when": Signature(positional=("predicate", "block"), required=frozenset({"predicate", "block"})),
+    "switch": Signature(positional=("selector",), required=frozenset({"selector"})),
+    "for_each": Signature(
+        positional=("selector", "block"),
+        keyword=("max_concurrency", "continue_on_error"),
+        required=frozenset({"selector", "block"}),
+    ),
+    "sub_flow": Signature(positional=("flow", "request"), keyword=("mode",), required=frozenset({"flow", "request"})),
+    "await_signal": Signature(positional=("signal",), keyword=("timeout",), required=frozenset({"signal", "timeout"})),
+    "delay": Signature(positional=("duration",), required=frozenset({"duration"})),
+    "poll_until": Signature(
+        positional=("capability",),
+        keyword=("until", "interval", "timeout"),
+        required=frozenset({"capability", "until", "interval", "timeout"}),
+    ),
+    "emit": Signature(positional=("event", "payload"), required=frozenset({"event", "payload"})),
+    "emit_on_failure": Signature(positional=("event", "payload"), required=frozenset({"event", "payload"})),
+    "fail": Signature(positional=("error",), required=frozenset({"error"})),
+    "returns": Signature(positional=("projection",), required=frozenset({"projection"})),
+    "compensate_with": Signature(positional=("capability",), required=frozenset({"capability"})),
+    "with_policy": Signature(positional=("policy",), required=frozenset({"policy"})),
+    "named": Signature(positional=("label",), required=frozenset({"label"})),
+    "otherwise": Signature(positional=("block",), required=frozenset({"block"})),
+    "case": Signature(positional=("value", "block"), required=frozenset({"value", "block"})),
+    "default": Signature(positional=("block",), required=frozenset({"block"})),
+    "or_signal": Signature(positional=("signal",), required=frozenset({"signal"})),
+    "on_timeout": Signature(positional=("block",), required=frozenset({"block"})),
+}
+_NAMES = (*_CALLS, "parallel")
+_DEEPEST_BLOCK = 60
+
+
+@dataclass(slots=True)
+class Body:
+    """What a flow's own body gives besides its constructs."""
+
+    returns: DataFunction | None = None
+    on_failure: list[Emit] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One call of a chain."""
+
+    name: str
+    call: Call
+    span: Span
+    """The method's name."""
+
+
+@dataclass(slots=True)
+class _SwitchDraft:
+    selector: DataFunction | None
+    place: Place
+    cases: list[Case] = field(default_factory=list)
+    default: Sequence | None = None
+
+
+Open: TypeAlias = Construct | _SwitchDraft | str | None
+"""What the call before left open on this chain: a construct that may take details, or the name of one that may not."""
+
+
+class Grammar:
+    """Reads the blocks of one flow."""
+
+    def __init__(self, project: Project, values: ValueReader, input: TypeExpr) -> None:
+        self._project = project
+        self._values = values
+        self._input = input
+        self.body = Body()
+        self.is_sound = True
+        self._reading: list[str] = []
+
+    def read_define(self, module: str, define: Function) -> Sequence:
+        """The tree of a flow's own body."""
+        functions = _local_functions(define.body)
+        refused = bound_in(define.body) - functions.keys()
+        around = Surroundings(module, functions, frozenset({define.parameters[1].name}), refused)
+        place = self._project.place(module, define.name_span)
+        return self._statements(around, define.parameters[1].name, define.body, place, is_top=True)
+
+    # --- statements and chains ---------------------------------------------------------------
+
+    def _statements(
+        self, around: Surroundings, builder: str, body: tuple[Stmt, ...], place: Place, *, is_top: bool
+    ) -> Sequence:
+        reader = _BlockReader(self, around, builder, place, is_top=is_top)
+        last = len(body) - 1
+        for number, statement in enumerate(body):
+            match statement:
+                case ExprStatement(value=Constant(value=str())) if number == 0:
+                    continue
+                case ExprStatement(value=value) | Return(value=value) if value is not None and (
+                    isinstance(statement, ExprStatement) or number == last
+                ):
+                    reader.read_chain(value)
+                case Function():
+                    continue
+                case Other(kind="pass") | Return(value=None):
+                    continue
+                case _:
+                    self._refuse_statement(around, statement)
+        return reader.finish()
+
+    def _refuse_statement(self, around: Surroundings, statement: Stmt) -> None:
+        what, instead = _describe(statement)
+        self.problem(
+            ids.STATEMENT_IN_DEFINE,
+            self._project.place(around.module, statement.span),
+            f"{what} in a definition: it is read, never run",
+            instead,
+        )
+
+    def problem(self, id: str, place: Place, message: str, help: str, *, label: str = "") -> None:
+        """Note a problem of this flow."""
+        self.is_sound = False
+        self._project.problems.add(id, place, message, help, label=label)
+
+    def block(self, around: Surroundings, expression: Expr, call: str) -> Sequence | None:
+        """A block argument: a lambda, or a function of exactly one builder parameter."""
+        place = self._project.place(around.module, expression.span)
+        if isinstance(expression, Lambda):
+            parameter = self._builder_parameter(around.module, expression, place, call)
+            if parameter is None:
+                return None
+            inner = replace(around, builders=around.builders | {parameter})
+            reader = _BlockReader(self, inner, parameter, place, is_top=False)
+            reader.read_chain(expression.body)
+            return self._not_empty(reader.finish(), place, call)
+        if isinstance(expression, Name) and expression.id in around.functions:
+            return self._block_function(around, around.module, around.functions[expression.id], place, call)
+        qualified = self._project.names.resolve_expression(around.module, expression)
+        found = None if qualified is None else self._project.names.definition(qualified)
+        if found is not None and isinstance(found[1], Function):
+            return self._block_function(Surroundings(found[0], {}, frozenset()), found[0], found[1], place, call)
+        if qualified is None and isinstance(expression, Name):
+            self.problem(
+                ids.UNRESOLVED_NAME,
+                place,
+                f"nothing in {around.module} binds `{expression.id}`",
+                "import it, or define it",
+            )
+        else:
+            self.problem(
+                ids.NOT_A_BLOCK,
+                place,
+                f"`{call}` takes a block, and is given something else",
+                "write `lambda b: b.step(…)`, or name a function of exactly one builder parameter",
+            )
+        return None
+
+    def _block_function(
+        self, around: Surroundings, module: str, function: Function, place: Place, call: str
+    ) -> Sequence | None:
+        parameter = self._builder_parameter(module, function, place, call)
+        if parameter is None:
+            return None
+        key = f"{module}.{function.name}:{function.span}"
+        if key in self._reading or len(self._reading) > _DEEPEST_BLOCK:
+            message = f"block `{function.name}` contains itself"
+            self.problem(ids.NOT_A_BLOCK, place, message, "use `for_each` or `poll_until` to repeat")
+            return None
+        self._reading.append(key)
+        functions = _local_functions(function.body)
+        inner = Surroundings(
+            module,
+            around.functions | functions,
+            around.builders | {parameter},
+            around.refused | (bound_in(function.body) - functions.keys()),
+        )
+        sequence = self._statements(inner, parameter, function.body, place, is_top=False)
+        self._reading.pop()
+        return self._not_empty(sequence, place, call)
+
+    def _builder_parameter(self, module: str, function: Lambda | Function, place: Place, call: str) -> str | None:
+        parameters = function.parameters
+        if (
+            len(parameters) == 1
+            and parameters[0].kind in ("positional", "positional_only")
+            and parameters[0].default is None
+            and not (isinstance(function, Function) and function.is_async)
+        ):
+            return parameters[0].name
+        self.problem(
+            ids.NOT_A_BLOCK,
+            place,
+            f"the block given to `{call}` does not take exactly one parameter, its builder",
+            "write `lambda b: b.step(…)`, or name a plain function of one builder parameter",
+        )
+        return None
+
+    def _not_empty(self, sequence: Sequence, place: Place, call: str) -> Sequence:
+        if not sequence.constructs and self.is_sound:
+            # Only a warning, so it does not make the flow unsound.
+            self._project.problems.add(
+                ids.EMPTY_BLOCK, place, f"the block given to `{call}` does nothing", "take it away"
+            )
+        return sequence
+
+    # --- the constructs ----------------------------------------------------------------------
+
+    def given(self, around: Surroundings, link: Link) -> Given | None:
+        """The arguments of a call, or `None` where they do not fit."""
+        place = self._project.place(around.module, link.span)
+        given = bind(self._project, around.module, link.call, link.name, _CALLS[link.name], place)
+        if given is None:
+            self.is_sound = False
+        return given
+
+    def checked(self, *parts: object) -> bool:
+        """Whether every part was understood; a flow with a part that was not is unsound."""
+        if any(part is None for part in parts):
+            self.is_sound = False
+            return False
+        return True
+
+    def construct(self, around: Surroundings, link: Link) -> Open:
+        """The construct that a call which starts one means; its name where it is not understood."""
+        place = self._project.place(around.module, link.span)
+        if link.name == "parallel":
+            return self._parallel(around, link, place) or link.name
+        given = self.given(around, link)
+        if given is None:
+            return link.name
+        values = self._values
+        arguments = {name: argument.value for name, argument in given.by_name.items()}
+        made: Open = None
+        match link.name:
+            case "step":
+                reference = values.capability(around, arguments["capability"], "step")
+                request = None
+                if "request" in arguments:
+                    request = values.data_function(around, arguments["request"], "step")
+                    self.checked(request)
+                if self.checked(reference) and reference is not None:
+                    made = Step(reference, request, None, None, None, place)
+            case "when":
+                predicate = values.data_function(around, arguments["predicate"], "when")
+                block = self.block(around, arguments["block"], "when")
+                if self.checked(predicate, block) and predicate is not None and block is not None:
+                    made = When(predicate, block, None, place)
+            case "switch":
+                selector = values.data_function(around, arguments["selector"], "switch")
+                self.checked(selector)
+                made = _SwitchDraft(selector, place)
+            case "for_each":
+                made = self._for_each(around, arguments, place)
+            case "sub_flow":
+                made = self._sub_flow(around, arguments, place)
+            case "await_signal":
+                signal = values.signal(around, arguments["signal"], "await_signal")
+                timeout = values.duration(around, arguments["timeout"], "await_signal", "timeout")
+                if self.checked(signal, timeout) and signal is not None and timeout is not None:
+                    spelt = values.value(around, arguments["signal"])
+                    made = AwaitSignal(signal, spelt, timeout, None, place)
+            case "delay":
+                duration = values.duration(around, arguments["duration"], "delay", "duration")
+                if self.checked(duration) and duration is not None:
+                    made = Delay(duration, place)
+            case "poll_until":
+                reference = values.capability(around, arguments["capability"], "poll_until")
+                until = values.data_function(around, arguments["until"], "poll_until")
+                interval = values.backoff(around, arguments["interval"])
+                timeout = values.duration(around, arguments["timeout"], "poll_until", "timeout")
+                if self.checked(reference, until, interval, timeout):
+                    assert reference is not None
+                    assert until is not None
+                    assert interval is not None
+                    assert timeout is not None
+                    made = Poll(reference, until, interval, timeout, None, None, None, place)
+            case "emit" | "emit_on_failure":
+                event = values.event(around, arguments["event"], link.name)
+                payload = values.data_function(around, arguments["payload"], link.name)
+                if self.checked(event, payload) and event is not None and payload is not None:
+                    spelt = values.value(around, arguments["event"])
+                    made = Emit(event, spelt, payload, link.name == "emit_on_failure", place)
+            case _:
+                error = values.error(around, arguments["error"])
+                if self.checked(error) and error is not None:
+                    made = Fail(error, values.value(around, arguments["error"]), place)
+        return link.name if made is None else made
+
+    def _for_each(self, around: Surroundings, arguments: dict[str, Expr], place: Place) -> ForEach | None:
+        selector = self._values.data_function(around, arguments["selector"], "for_each")
+        block = self.block(around, arguments["block"], "for_each")
+        concurrency = self._number(around, arguments.get("max_concurrency"), "max_concurrency")
+        keep_going = self._flag(around, arguments.get("continue_on_error"), "continue_on_error")
+        if not self.checked(selector, block, concurrency, keep_going):
+            return None
+        assert selector is not None
+        assert block is not None
+        assert concurrency is not None
+        item = self._item(selector)
+        if item == UNKNOWN:
+            self.problem(
+                ids.ITEM_UNKNOWN,
+                selector.place,
+                "the elements of this selector have no type the compiler can tell, or it is no materialised sequence",
+                "give a field annotated `tuple[Item, ...]` or `list[Item]`, or a function annotated to return one",
+            )
+            return None
+        return ForEach(selector, item, block, concurrency, keep_going is True, place)
+
+    def _item(self, selector: DataFunction) -> TypeExpr:
+        if isinstance(selector.syntax, Function):
+            return plain(element(self._project.types.resolve(selector.module, selector.syntax.returns)))
+        reader = TypeReader(self._project, selector.module, selector.parameter, self._input)
+        return plain(element(reader.type_of(selector.syntax.body)))
+
+    def _number(self, around: Surroundings, expression: Expr | None, parameter: str) -> int | None:
+        if expression is None:
+            return 1
+        value = self._project.constants.literal(around.module, expression)
+        if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 64:
+            return value
+        place = self._project.place(around.module, expression.span)
+        shown = f" {value}" if isinstance(value, int) else ""
+        self.problem(ids.BAD_NUMBER, place, f"`{parameter}`{shown} is not a number from 1 to 64", "write one")
+        return None
+
+    def _flag(self, around: Surroundings, expression: Expr | None, parameter: str) -> bool | None:
+        if expression is None:
+            return False
+        value = self._project.constants.literal(around.module, expression)
+        if isinstance(value, bool):
+            return value
+        place = self._project.place(around.module, expression.span)
+        self.problem(ids.NOT_IN_SET, place, f"`{parameter}` is not `True` or `False`", "write one of them")
+        return None
+
+    def _sub_flow(self, around: Surroundings, arguments: dict[str, Expr], place: Place) -> SubFlow | None:
+        child = self._values.flow(around, arguments["flow"])
+        request = self._values.data_function(around, arguments["request"], "sub_flow")
+        is_detached: bool | None = False
+        if "mode" in arguments:
+            match self._project.constants.literal(around.module, arguments["mode"]):
+                case ("enum", owner, "INLINE" | "DETACHED" as mode) if owner == f"{RUNTIME}SubFlowMode":
+                    is_detached = mode == "DETACHED"
+                case _:
+                    is_detached = None
+                    at = self._project.place(around.module, arguments["mode"].span)
+                    advice = "write `SubFlowMode.INLINE` or `SubFlowMode.DETACHED`"
+                    self.problem(ids.NOT_IN_SET, at, "`mode` is not a `SubFlowMode`", advice)
+        if not self.checked(child, request, is_detached):
+            return None
+        assert child is not None
+        assert request is not None
+        return SubFlow(child, request, is_detached is True, None, self._values.value(around, arguments["flow"]), place)
+
+    def _parallel(self, around: Surroundings, link: Link, place: Place) -> Parallel | None:
+        branches: list[Sequence | None] = []
+        merge: MergeRule | None = MergeRule("all_must_succeed", None, place)
+        fits = True
+        for argument in link.call.arguments:
+            at = self._project.place(around.module, argument.span)
+            if argument.star:
+                self.problem(
+                    ids.STARRED_ARGUMENT,
+                    at,
+                    f"`parallel` is given `{argument.star}` arguments",
+                    "write the branches out",
+                )
+                fits = False
+            elif argument.keyword == "merge":
+                merge = self._project.constants.merge(around.module, argument.value, at)
+                if merge is None:
+                    advice = "write `Merge.ALL_MUST_SUCCEED`, `ALL_SETTLED`, `FIRST_SUCCESS` or `Merge.quorum(n)`"
+                    self.problem(ids.NOT_IN_SET, at, "`merge` is not a `Merge` the compiler can read", advice)
+            elif argument.keyword is not None:
+                message = f"`parallel` has no argument `{argument.keyword}`"
+                self.problem(ids.UNKNOWN_ARGUMENT, at, message, "it takes branches, and `merge=`")
+                fits = False
+            else:
+                branches.append(self._branch(around, argument.value, at))
+        if not branches and fits:
+            self.problem(ids.MISSING_ARGUMENT, place, "`parallel` has no branches", "give it capabilities or blocks")
+            return None
+        if not fits or not self.checked(merge, *branches) or merge is None:
+            return None
+        if merge.needed is not None and not 1 <= merge.needed <= len(branches):
+            self.problem(
+                ids.BAD_QUORUM,
+                merge.place,
+                f"a quorum of {merge.needed} of {len(branches)} branches can never be met",
+                f"write a number from 1 to {len(branches)}",
+            )
+            return None
+        return Parallel(tuple(branch for branch in branches if branch is not None), merge, place)
+
+    def _branch(self, around: Surroundings, expression: Expr, place: Place) -> Sequence | None:
+        qualified = self._project.names.resolve_expression(around.module, expression)
+        is_local = isinstance(expression, Name) and expression.id in around.functions
+        if qualified is not None and not is_local and is_declared(self._project, qualified):
+            reference = self._values.capability(around, expression, "parallel")
+            if reference is None:
+                return None
+            return Sequence((Step(reference, None, None, None, None, place),), place)
+        return self.block(around, expression, "parallel")
+
+    # --- details of the construct before -----------------------------------------------------
+
+    def detail(self, around: Surroundings, link: Link, before: Open) -> Open:
+        """The construct before with one more detail; calls that do not belong there are noted."""
+        place = self._project.place(around.module, link.span)
+        if not self._may_follow(link.name, before, place):
+            return before
+        given = self.given(around, link)
+        if given is None:
+            return before
+        arguments = {name: argument.value for name, argument in given.by_name.items()}
+        match before:
+            case Step():
+                return self._step_detail(around, link.name, arguments, before, place)
+            case SubFlow():
+                return replace(before, label=self._values.label(around, arguments["label"]))
+            case When():
+                return replace(before, otherwise=self.block(around, arguments["block"], "otherwise"))
+            case AwaitSignal():
+                return replace(before, on_timeout=self.block(around, arguments["block"], "on_timeout"))
+            case Poll() if link.name == "or_signal":
+                signal = self._values.signal(around, arguments["signal"], "or_signal")
+                self.checked(signal)
+                return replace(before, signal=signal, signal_value=self._values.value(around, arguments["signal"]))
+            case Poll():
+                return replace(before, on_timeout=self.block(around, arguments["block"], "on_timeout"))
+            case _SwitchDraft():
+                self._case(around, link.name, arguments, before, place)
+                return before
+            case _:
+                return before
+
+    def _step_detail(
+        self, around: Surroundings, name: str, arguments: dict[str, Expr], step: Step, place: Place
+    ) -> Step:
+        if name == "compensate_with":
+            undo = self._values.capability(around, arguments["capability"], name)
+            self.checked(undo)
+            return replace(step, compensation=undo)
+        if name == "named":
+            label = self._values.label(around, arguments["label"])
+            self.checked(label)
+            return replace(step, label=label)
+        policy = self._values.policy(around, arguments["policy"])
+        if not self.checked(policy) or policy is None:
+            return step
+        from flowx_compiler.model import PolicyReference
+
+        return replace(step, policy=PolicyReference(policy, self._values.value(around, arguments["policy"]), place))
+
+    def _case(
+        self, around: Surroundings, name: str, arguments: dict[str, Expr], switch: _SwitchDraft, place: Place
+    ) -> None:
+        block = self.block(around, arguments["block"], name)
+        if not self.checked(block) or block is None:
+            return
+        if name == "default":
+            switch.default = block
+            return
+        value = arguments["value"]
+        at = self._project.place(around.module, value.span)
+        folded = self._project.constants.literal(around.module, value)
+        if not self._is_case_value(folded):
+            self.problem(
+                ids.BAD_CASE_VALUE,
+                at,
+                "this case value is not a constant to compare with",
+                "write a literal or an enum member",
+            )
+            return
+        if any(_same(case.folded, folded) for case in switch.cases):
+            self._project.problems.add(
+                ids.DUPLICATE_CASE, at, "this value has a case already: the first match wins", "take this one away"
+            )
+        switch.cases.append(Case(self._values.value(around, value), folded, block, place))
+
+    def _is_case_value(self, folded: object) -> bool:
+        from flowx_compiler.link.contracts import enumeration
+
+        match folded:
+            case ("enum", str(owner), str(member)):
+                found = enumeration(self._project, owner)
+                return found is not None and member in found.members
+            case _:
+                return folded is not NOT_CONSTANT and not isinstance(folded, float | tuple)
+
+    def _may_follow(self, name: str, before: Open, place: Place) -> bool:
+        """Whether a detail belongs to what stands before it; where it does not, that is noted."""
+        after = _name_of(before)
+        if isinstance(before, str) and _belongs(name, before):
+            return False  # what stands before was not understood and has been noted: this says nothing more
+        match name, before:
+            case ("compensate_with" | "with_policy" | "named", Step()):
+                taken = {"compensate_with": before.compensation, "with_policy": before.policy, "named": before.label}
+                if taken[name] is None:
+                    return True
+                id = ids.TWO_POLICIES if name == "with_policy" else ids.STEP_DETAIL_MISPLACED
+                self.problem(id, place, f"this step has `{name}` already", "keep one")
+            case ("named", SubFlow()):
+                if before.label is None:
+                    return True
+                self.problem(ids.STEP_DETAIL_MISPLACED, place, "this sub-flow has a name already", "keep one")
+            case ("compensate_with" | "with_policy" | "named", _):
+                message = f"`{name}` belongs to a step, and stands after {after}"
+                advice = "write it directly after `.step(…)`" + (
+                    ": nothing in a poll can be undone; put the effect in a step before it"
+                    if after == "`poll_until`"
+                    else ""
+                )
+                self.problem(ids.STEP_DETAIL_MISPLACED, place, message, advice)
+            case ("or_signal", Poll()):
+                if before.signal is None and before.on_timeout is None:
+                    return True
+                if before.signal is not None:
+                    message, advice = (
+                        "a poll has one second ending, and this one has it already",
+                        "keep one `or_signal`",
+                    )
+                else:
+                    message, advice = "`or_signal` stands after `on_timeout`", "write it before `on_timeout`"
+                self.problem(ids.OR_SIGNAL_MISPLACED, place, message, advice)
+            case ("or_signal", _):
+                message = f"`or_signal` belongs to a poll, and stands after {after}"
+                self.problem(ids.OR_SIGNAL_MISPLACED, place, message, "write it directly after `.poll_until(…)`")
+            case ("on_timeout", AwaitSignal() | Poll()):
+                if before.on_timeout is None:
+                    return True
+                self.problem(ids.ON_TIMEOUT_MISPLACED, place, "this wait has its `on_timeout` already", "keep one")
+            case ("on_timeout", _):
+                message = f"`on_timeout` belongs to a wait, and stands after {after}"
+                advice = "write it directly after `.await_signal(…)`, `.poll_until(…)` or `.or_signal(…)`"
+                self.problem(ids.ON_TIMEOUT_MISPLACED, place, message, advice)
+            case ("otherwise", When()):
+                if before.otherwise is None:
+                    return True
+                self.problem(ids.OTHERWISE_MISPLACED, place, "this `when` has its `otherwise` already", "keep one")
+            case ("otherwise", _):
+                message = f"`otherwise` belongs to a `when`, and stands after {after}"
+                self.problem(ids.OTHERWISE_MISPLACED, place, message, "write it directly after `.when(…)`")
+            case (_, _SwitchDraft()):
+                if before.default is None and (name == "case" or before.cases):
+                    return True
+                message = (
+                    f"`{name}` stands after the switch's `default`"
+                    if before.default is not None
+                    else "a switch starts with a case"
+                )
+                self.problem(ids.CASE_MISPLACED, place, message, "write cases first, and one `default` last")
+            case _:
+                message = f"`{name}` belongs to a switch, and stands after {after}"
+                self.problem(ids.CASE_MISPLACED, place, message, "write it in the chain of `.switch(…)`")
+        return False
+
+
+class _BlockReader:
+    """Reads the chains of one block in order."""
+
+    def __init__(self, grammar: Grammar, around: Surroundings, builder: str, place: Place, *, is_top: bool) -> None:
+        self._grammar = grammar
+        self._around = around
+        self._builder = builder
+        self._place = place
+        self._is_top = is_top
+        self._constructs: list[Construct] = []
+        self._unreachable: list[Place] = []
+        self._ended_by: str | None = None
+
+    def finish(self) -> Sequence:
+        """The block as read."""
+        return Sequence(tuple(self._constructs), self._place, tuple(self._unreachable))
+
+    def read_chain(self, expression: Expr) -> None:
+        """Read one chain rooted at this block's builder."""
+        links, root = _unchain(expression)
+        if not (isinstance(root, Name) and root.id == self._builder and links):
+            self._refuse_root(expression, root)
+            return
+        before: Open = None
+        for number, link in enumerate(links):
+            before = self._read_link(link, before, is_first=number == 0)
+        self._close(before)
+
+    def _read_link(self, link: Link, before: Open, *, is_first: bool) -> Open:
+        at = self._grammar._project.place(self._around.module, link.span)  # noqa: SLF001  # one reader in two classes
+        if link.name not in _NAMES:
+            self._close(before)
+            close = get_close_matches(_snake(link.name), _NAMES, 1, 0.6)
+            hint = f"did you mean `{close[0]}`?" if close else f"it knows {', '.join(sorted(_NAMES))}"
+            self._grammar.problem(ids.UNKNOWN_CALL, at, f"the builder has no `{link.name}`", hint)
+            return link.name
+        if self._ended_by is not None:
+            self._close(before)
+            return self._after_end(link, at)
+        if link.name in _STEP_DETAILS or link.name in ("otherwise", "case", "default", "or_signal", "on_timeout"):
+            if is_first:
+                before = None
+            return self._grammar.detail(self._around, link, before)
+        self._close(before)
+        if link.name in ("returns", "emit_on_failure"):
+            self._read_top_level(link, at)
+            return link.name
+        made = self._grammar.construct(self._around, link)
+        if link.name == "fail":
+            self._ended_by = "fail"
+        return made
+
+    def _after_end(self, link: Link, at: Place) -> Open:
+        if self._ended_by == "fail" and link.name != "returns":
+            self._unreachable.append(at)
+        elif self._ended_by == "fail" and self._is_top:
+            self._read_top_level(link, at)
+        else:
+            self._grammar.problem(
+                ids.CALL_AFTER_END, at, f"`{link.name}` stands after `returns`", "make `returns` the last call"
+            )
+        return link.name
+
+    def _read_top_level(self, link: Link, at: Place) -> None:
+        if not self._is_top:
+            message = f"`{link.name}` stands in a block: it belongs to the flow as a whole"
+            self._grammar.problem(ids.RETURNS_MISPLACED, at, message, "write it at the top level of define")
+            return
+        if link.name == "emit_on_failure":
+            made = self._grammar.construct(self._around, link)
+            if isinstance(made, Emit):
+                self._grammar.body.on_failure.append(made)
+            return
+        self._ended_by = "returns"
+        given = self._grammar.given(self._around, link)
+        projection = None if given is None else given.get("projection")
+        if projection is not None:
+            function = self._grammar._values.data_function(self._around, projection, "returns")  # noqa: SLF001  # one reader in two classes
+            self._grammar.checked(function)
+            self._grammar.body.returns = function
+
+    def _close(self, before: Open) -> None:
+        """The construct before is complete."""
+        match before:
+            case None | str():
+                return
+            case _SwitchDraft(selector=selector, cases=cases, default=default, place=place):
+                if not cases and self._grammar.is_sound:
+                    self._grammar.problem(
+                        ids.CASE_MISPLACED, place, "this switch has no case", "write `.case(value, block)`"
+                    )
+                if selector is not None and cases:
+                    self._constructs.append(Switch(selector, tuple(cases), default, place))
+            case _:
+                self._constructs.append(before)
+
+    def _refuse_root(self, expression: Expr, root: Expr) -> None:
+        place = self._grammar._project.place(self._around.module, expression.span)  # noqa: SLF001  # one reader in two classes
+        if isinstance(root, Name) and root.id in self._around.builders:
+            self._grammar.problem(
+                ids.WRONG_BUILDER,
+                self._grammar._project.place(self._around.module, root.span),  # noqa: SLF001  # one reader in two classes
+                f"this block builds on `{root.id}`, the builder around it",
+                f"start the chain with this block's own `{self._builder}`",
+            )
+            return
+        self._grammar.problem(
+            ids.STATEMENT_IN_DEFINE,
+            place,
+            f"this is not a chain of calls on `{self._builder}`",
+            f"write `{self._builder}.step(…)` and the like; a definition is read, never run",
+        )
+
+
+def _unchain(expression: Expr) -> tuple[list[Link], Expr]:
+    links: list[Link] = []
+    while isinstance(expression, Call) and isinstance(expression.function, Attribute):
+        links.append(Link(expression.function.attr, expression, expression.function.attr_span))
+        expression = expression.function.value
+    return links[::-1], expression
+
+
+def _local_functions(body: tuple[Stmt, ...]) -> dict[str, Function]:
+    return {statement.name: statement for statement in body if isinstance(statement, Function)}
+
+
+def _name_of(before: Open) -> str:
+    match before:
+        case None:
+            return "no step (it is the first call of its chain)"
+        case str():
+            return f"`{before}`"
+        case _SwitchDraft():
+            return "`switch`"
+        case Poll():
+            return "`poll_until`"
+        case AwaitSignal():
+            return "`await_signal`"
+        case _:
+            return f"`{_snake(type(before).__name__)}`"
+
+
+def _belongs(detail: str, construct: str) -> bool:
+    """Whether a detail would belong to a construct of that name, had it been understood."""
+    owners = {
+        **dict.fromkeys(("compensate_with", "with_policy"), ("step",)),
+        "named": ("step", "sub_flow"),
+        "otherwise": ("when",),
+        "case": ("switch",),
+        "default": ("switch",),
+        "or_signal": ("poll_until",),
+        "on_timeout": ("poll_until", "await_signal"),
+    }
+    return construct in owners.get(detail, ()) or construct not in _NAMES
+
+
+def _same(left: object, right: object) -> bool:
+    return type(left) is type(right) and left == right
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
+
+
+def _describe(statement: Stmt) -> tuple[str, str]:
+    match statement:
+        case Assign():
+            return (
+                "an assignment",
+                "write one chain per statement; a value that a lambda needs is a module-level constant",
+            )
+        case Block(kind="if"):
+            return "an `if`", "write `.when(predicate, block).otherwise(block)`"
+        case Block(kind="for" | "while"):
+            return f"a `{statement.kind}` loop", "write `.for_each(selector, block)`, or repeat the call"
+        case Block(kind="match"):
+            return "a `match`", "write `.switch(selector).case(value, block)`"
+        case Block(kind="try"):
+            return "a `try`", "declare an undo with `.compensate_with(…)`; a failing step fails the flow"
+        case Block(kind="with"):
+            return "a `with`", "put it inside a capability"
+        case Import():
+            return "an import", "move it to the top of the module"
+        case Class():
+            return "a class", "move it to the top of the module"
+        case Return():
+            return "a `return` before the end", "let the chain be the last statement"
+        case Other(kind=kind):
+            return f"a `{kind}`", "take it away"
+        case _:
+            return "this statement", "write a chain of builder calls"

@@ -1,0 +1,245 @@
+"""What a name means: through aliases, re-exports, relative and star imports, to the module that defines it."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from flowx_compiler.link.sources import Sources
+from flowx_compiler.syntax import (
+    Assign,
+    Attribute,
+    Block,
+    Class,
+    Constant,
+    Display,
+    Expr,
+    Function,
+    Import,
+    Module,
+    Name,
+    Span,
+    Stmt,
+)
+
+RUNTIME = "flowx_runtime"
+_BUILTINS = frozenset(dir(builtins))
+_MODULE_NAMES = frozenset({"__name__", "__file__", "__doc__", "__package__", "__spec__"})
+Definition: TypeAlias = Class | Function | Assign
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What one module-level statement binds a name to."""
+
+    definition: Definition | None
+    """The statement, for a name the module defines; `None` for an import, a loop variable and the like."""
+    imported: tuple[str, str | None] | None
+    """For an import: the absolute module, and the name taken from it (`None`: the module itself)."""
+    is_conditional: bool
+    """Bound in one branch of a runtime decision."""
+    span: Span
+
+
+@dataclass(slots=True)
+class Scope:
+    """The names of one module."""
+
+    bindings: dict[str, list[Binding]] = field(default_factory=dict)
+    star_imports: list[str] = field(default_factory=list)
+
+    def last(self, name: str) -> Binding | None:
+        """The binding that holds when the module has run: the later one wins."""
+        found = self.bindings.get(name)
+        return found[-1] if found else None
+
+
+class Names:
+    """Resolves names across the modules of a project."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._scopes: dict[str, Scope] = {}
+
+    def scope(self, module: str) -> Scope:
+        """The names that a module of the project binds."""
+        if module not in self._scopes:
+            found = self._sources.module(module)
+            scope = Scope()
+            self._scopes[module] = scope
+            if found is not None:
+                _collect(found, found.body, scope, conditional=False)
+        return self._scopes[module]
+
+    def resolve(self, module: str, name: str) -> str | None:
+        """The qualified name that a module-level or built-in name means; `None` where nothing binds it."""
+        found = self._lookup(module, name, frozenset())
+        if found is not None:
+            return found
+        if name in _BUILTINS:
+            return f"builtins.{name}"
+        return f"{module}.{name}" if name in _MODULE_NAMES else None
+
+    def resolve_expression(self, module: str, expression: Expr) -> str | None:
+        """The qualified name that a dotted expression means; `None` where it is none, or cannot be resolved."""
+        attributes: list[str] = []
+        while isinstance(expression, Attribute):
+            attributes.append(expression.attr)
+            expression = expression.value
+        if not isinstance(expression, Name):
+            return None
+        qualified = self.resolve(module, expression.id)
+        for attribute in reversed(attributes):
+            if qualified is None:
+                return None
+            qualified = self._member(qualified, attribute, frozenset())
+        return qualified
+
+    def definition(self, qualified: str) -> tuple[str, Definition] | None:
+        """The module that defines a qualified name, and the statement; `None` for what is not a plain definition."""
+        module, _, name = qualified.rpartition(".")
+        if not module or self._sources.module(module) is None:
+            return None
+        binding = self.scope(module).last(name)
+        return None if binding is None or binding.definition is None else (module, binding.definition)
+
+    def is_conditional(self, module: str, name: str) -> bool:
+        """Whether which statement binds a name is decided at run time."""
+        found = self.scope(module).bindings.get(name, [])
+        return len(found) > 1 and any(binding.is_conditional for binding in found)
+
+    def is_project_module(self, name: str) -> bool:
+        """Whether a qualified name is a module or package of the project."""
+        return not _is_runtime(name) and (self._sources.module(name) is not None or self._sources.is_package(name))
+
+    def _lookup(self, module: str, name: str, seen: frozenset[tuple[str, str]]) -> str | None:
+        if (module, name) in seen:
+            return None
+        seen |= {(module, name)}
+        scope = self.scope(module)
+        binding = scope.last(name)
+        if binding is not None:
+            if binding.imported is None:
+                return f"{module}.{name}"
+            source, taken = binding.imported
+            return source if taken is None else self._member(source, taken, seen)
+        for source in reversed(scope.star_imports):
+            if _is_runtime(source):
+                return f"{RUNTIME}.{name}" if name in _runtime_names() else None
+            if self._sources.module(source) is not None and self._is_exported(source, name):
+                found = self._lookup(source, name, seen)
+                if found is not None:
+                    return found
+        return None
+
+    def _member(self, qualified: str, name: str, seen: frozenset[tuple[str, str]]) -> str | None:
+        """What `qualified.name` means."""
+        if _is_runtime(qualified):
+            return f"{RUNTIME}.{name}" if name[:1].isupper() or name in _runtime_names() else f"{qualified}.{name}"
+        if self._sources.module(qualified) is not None:
+            found = self._lookup(qualified, name, seen)
+            if found is not None:
+                return found
+        if self.is_project_module(f"{qualified}.{name}"):
+            return f"{qualified}.{name}"
+        if self._sources.module(qualified) is not None:
+            return None
+        # A member of a class or constant of the project, or anything of a library: the path itself is its name.
+        return f"{qualified}.{name}"
+
+    def _is_exported(self, module: str, name: str) -> bool:
+        listed = self.scope(module).last("__all__")
+        if listed is None or not isinstance(listed.definition, Assign):
+            return not name.startswith("_")
+        value = listed.definition.value
+        if not isinstance(value, Display):
+            return True
+        return any(isinstance(item, Constant) and item.value == name for item in value.items)
+
+
+def _is_runtime(name: str) -> bool:
+    return name == RUNTIME or name.startswith(f"{RUNTIME}.")
+
+
+def _runtime_names() -> frozenset[str]:
+    import flowx_runtime
+
+    return frozenset(flowx_runtime.__all__)
+
+
+def _collect(module: Module, body: tuple[Stmt, ...], scope: Scope, *, conditional: bool) -> None:
+    for statement in body:
+        match statement:
+            case Import():
+                _collect_import(module, statement, scope, conditional=conditional)
+            case Class() | Function():
+                _bind(scope, statement.name, Binding(statement, None, conditional, statement.name_span))
+            case Assign(targets=targets):
+                for target in targets:
+                    for name, span in _target_names(target):
+                        plain = isinstance(target, Name) and not statement.augmented
+                        _bind(scope, name, Binding(statement if plain else None, None, conditional, span))
+            case Block():
+                _collect_block(module, statement, scope, conditional=conditional)
+            case _:
+                pass
+
+
+def _collect_block(module: Module, block: Block, scope: Scope, *, conditional: bool) -> None:
+    for name in block.bound:
+        _bind(scope, name, Binding(None, None, conditional, block.span))
+    if block.kind == "if" and _is_type_checking(block.expressions[0]):
+        # What is imported for checkers alone is the same thing at run time; an `else` branch is what really runs.
+        for suite in block.suites:
+            _collect(module, suite.body, scope, conditional=conditional)
+        return
+    is_decision = block.kind != "with"
+    for suite in block.suites:
+        for name in suite.bound:
+            _bind(scope, name, Binding(None, None, True, suite.span))
+        _collect(module, suite.body, scope, conditional=conditional or is_decision)
+
+
+def _collect_import(module: Module, statement: Import, scope: Scope, *, conditional: bool) -> None:
+    source = _absolute(module, statement)
+    for item in statement.names:
+        if statement.module is None:
+            first = item.name.partition(".")[0]
+            target = item.name if item.alias is not None else first
+            _bind(scope, item.alias or first, Binding(None, (target, None), conditional, item.span))
+        elif item.name == "*":
+            scope.star_imports.append(source)
+        else:
+            _bind(scope, item.alias or item.name, Binding(None, (source, item.name), conditional, item.span))
+
+
+def _absolute(module: Module, statement: Import) -> str:
+    if not statement.level:
+        return statement.module or ""
+    parts = module.name.split(".")
+    keep = len(parts) - statement.level + (1 if module.is_package else 0)
+    base = parts[: max(keep, 0)]
+    return ".".join([*base, *([statement.module] if statement.module else [])])
+
+
+def _bind(scope: Scope, name: str, binding: Binding) -> None:
+    scope.bindings.setdefault(name, []).append(binding)
+
+
+def _is_type_checking(test: Expr) -> bool:
+    return (isinstance(test, Name) and test.id == "TYPE_CHECKING") or (
+        isinstance(test, Attribute) and test.attr == "TYPE_CHECKING"
+    )
+
+
+def _target_names(target: Expr) -> Iterator[tuple[str, Span]]:
+    match target:
+        case Name():
+            yield target.id, target.span
+        case Display(items=items):
+            for item in items:
+                yield from _target_names(item)
+        case _:
+            return

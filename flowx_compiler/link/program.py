@@ -1,0 +1,102 @@
+"""Links a project: from its files to one `Program`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from flowx_compiler.findings import Place
+from flowx_compiler.link.capabilities import capability, note_misplaced
+from flowx_compiler.link.contracts import contract, enumeration, error_type, event, signal
+from flowx_compiler.link.flows import is_flow, read_flow
+from flowx_compiler.link.project import Project
+from flowx_compiler.link.sources import Sources
+from flowx_compiler.model import Flow, Policy, Problem, Program
+from flowx_compiler.syntax import Assign, Block, Class, Function, Module, Name, Stmt
+
+T = TypeVar("T")
+_MARK = b"flowx"
+
+
+def link(sources: Sources) -> Program:
+    """Resolve every declaration of the project and understand every flow.
+
+    Only files that can matter are read: those that mention flowx, and those that names in them lead to.
+    """
+    project = Project.over(sources)
+    flows: dict[str, Flow] = {}
+    for name in sorted(file.module for file in sources.files.values() if _MARK in file.source):
+        module = sources.module(name)
+        if module is not None:
+            _declarations(project, module, module.body, flows)
+            note_misplaced(project, name, module.body)
+    return Program(
+        modules=dict(sorted(sources.read.items())),
+        contracts=_found(project.contracts),
+        enumerations=_found(project.enumerations),
+        capabilities=_found(project.capabilities),
+        events=_found(project.events),
+        signals=_found(project.signals),
+        errors=_found(project.errors),
+        policies=_policies(project, sources),
+        flows=flows,
+        problems=(*_reading_problems(sources), *project.problems.found),
+        resolved={name: _resolved(project, name) for name in sorted(sources.read)},
+    )
+
+
+def _declarations(project: Project, module: Module, body: tuple[Stmt, ...], flows: dict[str, Flow]) -> None:
+    for statement in body:
+        match statement:
+            case Class():
+                _class(project, module, statement, flows)
+            case Function():
+                capability(project, f"{module.name}.{statement.name}")
+            case Block(suites=suites):
+                for suite in suites:
+                    _declarations(project, module, suite.body, flows)
+            case _:
+                pass
+
+
+def _class(project: Project, module: Module, syntax: Class, flows: dict[str, Flow]) -> None:
+    qualified = f"{module.name}.{syntax.name}"
+    if is_flow(project, module.name, syntax):
+        flow = read_flow(project, module.name, syntax)
+        if flow is not None:
+            flows[qualified] = flow
+        return
+    for look in (contract, enumeration, event, signal, error_type, capability):
+        look(project, qualified)
+
+
+def _found(declarations: Mapping[str, T | None]) -> dict[str, T]:
+    return {name: found for name, found in sorted(declarations.items()) if found is not None}
+
+
+def _policies(project: Project, sources: Sources) -> dict[str, Policy]:
+    policies: dict[str, Policy] = {}
+    for name, module in sorted(sources.read.items()):
+        for statement in module.body:
+            match statement:
+                case Assign(targets=(Name() as target,)):
+                    policy = project.constants.policy(name, target)
+                    if policy is not None and policy.name == f"{name}.{target.id}":
+                        policies[policy.name] = policy
+                case _:
+                    pass
+    return policies
+
+
+def _reading_problems(sources: Sources) -> list[Problem]:
+    return [
+        Problem(problem.id, Place(module.file, problem.span), problem.message, problem.help)
+        for _, module in sorted(sources.read.items())
+        for problem in module.problems
+    ]
+
+
+def _resolved(project: Project, module: str) -> dict[str, str]:
+    scope = project.names.scope(module)
+    found = {name: project.names.resolve(module, name) for name in scope.bindings}
+    return {name: qualified for name, qualified in sorted(found.items()) if qualified is not None}
