@@ -1,0 +1,239 @@
+"""Runs an instance until it parks or ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from random import Random
+from typing import Any
+from uuid import UUID
+
+from flowx_runtime.engine.bag import Bag
+from flowx_runtime.engine.capabilities import Capabilities
+from flowx_runtime.engine.clock import Clock
+from flowx_runtime.engine.codec import decode, encode
+from flowx_runtime.engine.ended import Ended
+from flowx_runtime.engine.failures import (
+    DEADLINE_EXCEEDED,
+    PROJECTION_FAILED,
+    Disowned,
+    FlowFailure,
+    SignalArrived,
+)
+from flowx_runtime.engine.frame import Frame
+from flowx_runtime.engine.session import Session
+from flowx_runtime.engine.sub_flow import Children
+from flowx_runtime.engine.unwind import Pause, Unwinder
+from flowx_runtime.engine.walker import Walker
+from flowx_runtime.journal.contract import Journal, JournalUnavailable
+from flowx_runtime.journal.records import History, Lease, StagedEvent, State, StoredError
+from flowx_runtime.plan.plan import Plan
+
+_LOG = logging.getLogger("flowx.engine")
+
+
+async def pause_for_real(duration: timedelta) -> None:
+    """Let other work run for a while."""
+    await asyncio.sleep(duration.total_seconds())
+
+
+class Engine:
+    """Walks plans with the capabilities, clock and journal of one host."""
+
+    def __init__(
+        self,
+        *,
+        capabilities: Capabilities,
+        plan_for: Callable[[str, str], Plan[Any, Any]],
+        clock: Clock,
+        journal: Journal | None,
+        owner: str,
+        lease_ttl: timedelta,
+        pause: Pause = pause_for_real,
+        random: Random | None = None,
+        on_hint: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.owner = owner
+        self.lease_ttl = lease_ttl
+        self._journal = journal
+        self._clock = clock
+        self._capabilities = capabilities
+        self._random = random or Random()
+        self._on_hint = on_hint
+        self._detached: set[asyncio.Task[Any]] = set()
+        self._held: dict[UUID, float] = {}
+        self._children = Children(self, journal=journal, now=clock.now, plan_for=plan_for)
+        self._unwinder = Unwinder(
+            clock=clock, capabilities=capabilities, plan_for=plan_for, pause=pause, random=self._random
+        )
+
+    @property
+    def held(self) -> dict[UUID, float]:
+        """The instances this engine is working on, and since when by the monotonic clock."""
+        return self._held
+
+    async def run_in_memory(
+        self, plan: Plan[Any, Any], input: Any, *, instance_id: UUID, principal: str | None = None
+    ) -> Ended:
+        """Run an ephemeral flow to its end."""
+        now = self._clock.now()
+        session = Session(
+            plan,
+            instance_id=instance_id,
+            input=input,
+            started=now,
+            deadline=None if plan.deadline is None else now + plan.deadline,
+            principal=principal,
+        )
+        return await self.run_session(session)
+
+    async def proceed(
+        self, plan: Plan[Any, Any], history: History, lease: Lease, *, principal: str | None = None
+    ) -> Ended | None:
+        """Go on with a leased instance until it parks or ends; `None` if it turned out to be somebody else's.
+
+        Raises:
+            JournalUnavailable: the instance is left as it is, for recovery.
+        """
+        assert self._journal is not None
+        instance_id = lease.instance_id
+        self._held[instance_id] = time.monotonic()
+        try:
+            while True:
+                session = Session.of(
+                    plan,
+                    history,
+                    input=decode(plan.input, history.instance.input),
+                    journal=self._journal,
+                    fence=lease.fencing_token,
+                )
+                session.principal = principal
+                try:
+                    return await self.run_session(session)
+                except SignalArrived:
+                    history = await self._read_again(instance_id)
+        except Disowned as disowned:
+            _LOG.info("stopped working on instance %s: %s", instance_id, disowned)
+            return None
+        except JournalUnavailable:
+            raise
+        except BaseException:
+            await self._give_up(lease)
+            raise
+        finally:
+            del self._held[instance_id]
+
+    async def run_session(self, session: Session) -> Ended:
+        """One pass over a session.
+
+        Raises:
+            SignalArrived: it could not park; read the history again.
+        """
+        if session.state is State.COMPENSATING and session.error is not None:
+            return await self._unwind(session, session.error)
+        walker = Walker(
+            session,
+            clock=self._clock,
+            capabilities=self._capabilities,
+            random=self._random,
+            children=self._children,
+        )
+        frame = Frame("", Bag(session.input, session.started))
+        try:
+            waits = await walker.walk(frame, 0, len(session.plan.nodes))
+            if waits:
+                await session.park(waits)
+                return Ended(session.instance_id, State.SUSPENDED, waits=waits)
+            return await self._complete(walker, frame)
+        except FlowFailure as failed:
+            return await self._fail(walker, frame, failed)
+
+    def detach(self, work: Awaitable[Any]) -> None:
+        """Run something nobody waits for; `drain` does."""
+        task = asyncio.ensure_future(work)
+        self._detached.add(task)
+        task.add_done_callback(self._detached.discard)
+
+    def hint(self) -> None:
+        """Say that there may be work for whoever looks for it."""
+        self._on_hint()
+
+    async def drain(self) -> None:
+        """Wait for everything that was detached."""
+        while self._detached:
+            await asyncio.gather(*self._detached, return_exceptions=True)
+
+    async def _complete(self, walker: Walker, frame: Frame) -> Ended:
+        session, plan = walker.session, walker.session.plan
+        output, output_json = None, None
+        if plan.returns is not None:
+            returns, contract = plan.returns, plan.output
+            output = walker.ask(returns, frame.bag, PROJECTION_FAILED)
+            if session.is_durable and contract is not None:
+                output_json = walker.ask(lambda _: encode(contract, output), frame.bag, PROJECTION_FAILED)
+        await session.end(State.COMPLETED, output=output_json)
+        return self._ended(session, State.COMPLETED, output=output, output_json=output_json)
+
+    async def _fail(self, walker: Walker, frame: Frame, failed: FlowFailure) -> Ended:
+        """Write the failing row and the turn backwards as one, then go back."""
+        session = walker.session
+        if failed.row is not None:
+            session.record(failed.row)
+        session.stage(self._failure_events(walker, frame, failed.error))
+        if not session.undo_stack:
+            state = _final_state(failed.error, is_clean=True)
+            await session.end(state, error=failed.error)
+            return self._ended(session, state, error=failed.error)
+        await session.unwind_from(failed.error)
+        return await self._unwind(session, failed.error)
+
+    async def _unwind(self, session: Session, error: StoredError) -> Ended:
+        is_clean = await self._unwinder.unwind(session)
+        state = _final_state(error, is_clean=is_clean)
+        await session.end(state, error=error)
+        return self._ended(session, state, error=error)
+
+    def _failure_events(self, walker: Walker, frame: Frame, error: StoredError) -> list[StagedEvent]:
+        """The events of `emit_on_failure`; one that cannot be made must not hide why the flow failed."""
+        events: list[StagedEvent] = []
+        view = Frame("", frame.bag.failing_with(error))
+        for emit in walker.session.plan.on_failure:
+            try:
+                events.append(walker.event(view, emit))
+            except FlowFailure as unmade:
+                _LOG.error(
+                    "instance %s failed with %s, and its event %s could not be made: %s",
+                    walker.session.instance_id,
+                    error.code,
+                    emit.event.id,
+                    unmade.error.detail,
+                )
+        return events
+
+    @staticmethod
+    def _ended(session: Session, state: State, **parts: Any) -> Ended:
+        parent = None if session.parent is None else session.parent.instance_id
+        return Ended(session.instance_id, state, has_undone=bool(session.undone), parent_instance_id=parent, **parts)
+
+    async def _read_again(self, instance_id: UUID) -> History:
+        assert self._journal is not None
+        history = await self._journal.read(instance_id)
+        assert history is not None, "an instance that was just written is in the journal"
+        return history
+
+    async def _give_up(self, lease: Lease) -> None:
+        """Let somebody else go on at once; if that cannot be said, the lease runs out."""
+        assert self._journal is not None
+        try:
+            await self._journal.release(lease.instance_id, fencing_token=lease.fencing_token)
+        except Exception:  # the reason we stop is worth more than this one
+            _LOG.warning("the lease on instance %s could not be given up and runs out", lease.instance_id)
+
+
+def _final_state(error: StoredError, *, is_clean: bool) -> State:
+    if not is_clean:
+        return State.COMPENSATION_FAILED
+    return State.TIMED_OUT if error.code == DEADLINE_EXCEEDED else State.FAILED

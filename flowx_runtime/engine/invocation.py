@@ -1,0 +1,109 @@
+"""One call of one capability: the request it is given, what it may see, and how its end is told."""
+
+from __future__ import annotations
+
+import logging
+import time
+import traceback
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from flowx_runtime.authoring.errors import FlowError
+from flowx_runtime.engine.capabilities import Call
+from flowx_runtime.engine.codec import redact
+from flowx_runtime.engine.failures import UNHANDLED, WRONG_RESULT, Disowned, stored_error
+from flowx_runtime.engine.step_context import StepRun
+from flowx_runtime.journal.contract import JournalUnavailable, StepTransaction
+from flowx_runtime.journal.records import Commit, Refused, StoredError
+from flowx_runtime.plan.uses import CapabilityUse
+
+_LOG = logging.getLogger("flowx.engine")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a call gave: a value, or an error."""
+
+    value: Any
+    error: StoredError | None
+    duration_ms: int
+
+
+async def invoke(use: CapabilityUse, call: Call, request: Any, context: StepRun) -> Answer:
+    """Call a capability; every exception of its own becomes an error value.
+
+    Cancellation and a journal that cannot be reached are no answers of the capability: they pass through.
+    """
+    begun = time.perf_counter()
+    try:
+        value = await call(request, context)
+    except JournalUnavailable:
+        raise
+    except Exception as error:  # whatever a capability raises fails the step, never the host
+        if not isinstance(error, FlowError):
+            _report(error, request, context)
+        return Answer(None, stored_error(error, (request,), code=UNHANDLED), _since(begun))
+    if use.result is not None and not isinstance(value, use.result):
+        detail = f"{use.id!r} declares {use.result.__name__} and gave {type(value).__name__}"
+        return Answer(None, StoredError(WRONG_RESULT, "internal", detail), _since(begun))
+    return Answer(value, None, _since(begun))
+
+
+class OpenTransaction:
+    """The transaction of one step: opened when the step first asks, closed with the step's row in it."""
+
+    def __init__(self, begin: Callable[[], AbstractAsyncContextManager[StepTransaction]]) -> None:
+        self._begin = begin
+        self._stack = AsyncExitStack()
+        self._transaction: StepTransaction | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._transaction is not None
+
+    @asynccontextmanager
+    async def join(self) -> AsyncIterator[Any]:
+        """The connection. An exception that leaves the block undoes what was done on it."""
+        if self._transaction is None:
+            self._transaction = await self._stack.enter_async_context(self._begin())
+        try:
+            yield self._transaction.connection
+        except BaseException:
+            await self.roll_back()
+            raise
+
+    async def commit(self, commit: Commit) -> None:
+        """Write the row and make both durable.
+
+        Raises:
+            Disowned: the journal refused the row; the step's work is undone.
+        """
+        assert self._transaction is not None
+        answer = await self._transaction.commit(commit)
+        await self._stack.aclose()
+        if isinstance(answer, Refused):
+            raise Disowned(answer.reason, answer.detail)
+
+    async def roll_back(self) -> None:
+        """Undo what was done on the connection; harmless where nothing is open."""
+        self._transaction = None
+        await self._stack.aclose()
+
+
+def _report(error: Exception, request: Any, context: StepRun) -> None:
+    """Log a defect with its traceback, without what must not be said aloud."""
+    text = redact("".join(traceback.format_exception(error)), (request,))
+    _LOG.error(
+        "capability %s of %s failed in instance %s, attempt %s: an exception that is no FlowError is a defect\n%s",
+        context.capability_id,
+        context.flow_id,
+        context.instance_id,
+        context.attempt,
+        text,
+    )
+
+
+def _since(begun: float) -> int:
+    return int((time.perf_counter() - begun) * 1000)

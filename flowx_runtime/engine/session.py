@@ -1,0 +1,259 @@
+"""One instance while it is walked: what its rows say, and what is about to be written.
+
+Rows are held back until something outside is about to happen (the next capability, a park, the end), so that a park
+or an end is one write with the row before it, and rows that nothing outside separates share one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, TypeAlias
+from uuid import UUID
+
+from flowx_runtime.engine.failures import Disowned, SignalArrived
+from flowx_runtime.engine.identity import minted_at
+from flowx_runtime.engine.undo import ChildUndo, Undo, is_undo_of_child, undo_of_row
+from flowx_runtime.journal.contract import Journal
+from flowx_runtime.journal.records import (
+    Commit,
+    Delivery,
+    History,
+    Refusal,
+    Refused,
+    RowOutcome,
+    StagedEvent,
+    State,
+    StepRow,
+    StoredError,
+    Wait,
+)
+from flowx_runtime.plan.plan import Plan
+
+Key: TypeAlias = tuple[str, int]
+"""Scope and index of a node."""
+
+TIMED_OUT: Final = "flow.timed_out"
+"""Capability id of the row by which a wait says that its timeout block ran, where no row in the block does."""
+
+CHILD_FINISHED: Final = "flow.child_finished/"
+"""Start of the signal ids by which an ended child wakes its parent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """The step of another instance that waits for this one."""
+
+    instance_id: UUID
+    scope: str
+    step_id: int
+
+
+class Session:
+    """Everything one pass over an instance reads and writes."""
+
+    def __init__(
+        self,
+        plan: Plan[Any, Any],
+        *,
+        instance_id: UUID,
+        input: Any,
+        started: datetime,
+        deadline: datetime | None,
+        principal: str | None = None,
+    ) -> None:
+        self.plan = plan
+        self.instance_id = instance_id
+        self.input = input
+        self.started = started
+        self.deadline = deadline
+        self.principal = principal
+        self.correlation_id = ""
+        self.tenant_id: str | None = None
+        self.parent: Parent | None = None
+        self.state = State.RUNNING
+        self.error: StoredError | None = None
+        self.journal: Journal | None = None
+        self.fence = 0
+        self.done: dict[Key, StepRow] = {}
+        self.failed: dict[Key, StepRow] = {}
+        self.undone: set[Key] = set()
+        self.undo_failures: dict[Key, int] = {}
+        self.undo_stack: list[Undo | ChildUndo] = []
+        self.recorded_waits: dict[Key, datetime] = {}
+        self.overlapping = False
+        """Whether several nodes of this instance may be under way at once."""
+        self._attempts: dict[Key, int] = {}
+        self._inbox: list[Delivery] = []
+        self._rows: list[StepRow] = []
+        self._events: list[StagedEvent] = []
+        self._taken: list[str] = []
+        self._mark_running = False
+        self._writing = asyncio.Lock()
+
+    @classmethod
+    def of(cls, plan: Plan[Any, Any], history: History, *, input: Any, journal: Journal, fence: int) -> Session:
+        """The session of an instance in a journal."""
+        instance = history.instance
+        session = cls(
+            plan,
+            instance_id=instance.instance_id,
+            input=input,
+            started=minted_at(instance.instance_id) or instance.created_at,
+            deadline=instance.deadline_at,
+        )
+        session.journal = journal
+        session.fence = fence
+        session.state = instance.state
+        session.error = instance.error
+        session.correlation_id = instance.correlation_id
+        session.tenant_id = instance.tenant_id
+        if instance.parent_instance_id is not None and instance.parent_step_id is not None:
+            session.parent = Parent(instance.parent_instance_id, instance.parent_scope, instance.parent_step_id)
+        session.recorded_waits = {(wait.scope, wait.step_id): wait.wake_at for wait in instance.waits}
+        # Leaving Suspended clears the recorded waits. With one, its own row replaces it; with several, the others'
+        # due instants would be lost to a crash, so the instance stays parked on them until it parks or ends anew.
+        session._mark_running = instance.state is State.SUSPENDED and len(instance.waits) == 1
+        session._inbox = list(history.inbox)
+        for row in history.rows:
+            session._remember(row)
+        return session
+
+    @property
+    def is_durable(self) -> bool:
+        return self.journal is not None
+
+    def attempt_after(self, key: Key) -> int:
+        """The number of the next attempt at a node."""
+        return self._attempts.get(key, 0) + 1
+
+    def has_entered(self, scope: str, start: int, end: int, *, with_waits: bool = True) -> bool:
+        """Whether anything in a block of nodes has left a row, or is being waited for."""
+        keys = [*self.done, *self.failed, *(self.recorded_waits if with_waits else ())]
+        inner = f"{scope}/" if scope else ""
+        return any(start <= index < end and (at == scope or at.startswith(inner)) for at, index in keys)
+
+    def take(self, signal_id: str) -> Delivery | None:
+        """The oldest delivery of a signal; nobody else gets it."""
+        for position, delivery in enumerate(self._inbox):
+            if delivery.signal_id == signal_id:
+                return self._inbox.pop(position)
+        return None
+
+    def record(
+        self,
+        row: StepRow,
+        *,
+        undo: Undo | None = None,
+        event: StagedEvent | None = None,
+        taken: Delivery | None = None,
+    ) -> None:
+        """Write a row with the next commit."""
+        self._remember(row, undo)
+        if self.journal is None:
+            return
+        self._rows.append(row)
+        if event is not None:
+            self._events.append(event)
+        if taken is not None:
+            self._taken.append(taken.delivery_id)
+
+    def stage(self, events: Sequence[StagedEvent]) -> None:
+        """Stage events with the next commit."""
+        if self.journal is not None:
+            self._events.extend(events)
+
+    async def flush(self) -> None:
+        """Make everything recorded so far durable. What happens outside after this happens after those rows."""
+        if self.journal is None or not (self._rows or self._events or self._writing.locked()):
+            return
+        if not self.overlapping:
+            await self._write_pending()
+            return
+        # A sibling may cancel us; a write that is under way is finished all the same, or we would not know its fate.
+        writing = asyncio.ensure_future(self._write_pending())
+        writing.add_done_callback(lambda done: done.cancelled() or done.exception())
+        await asyncio.shield(writing)
+
+    async def park(self, waits: tuple[Wait, ...]) -> None:
+        """Suspend on the waits and give the lease up, in one write.
+
+        Raises:
+            SignalArrived: a signal for one of them is there already; the rows are durable, nothing is parked.
+        """
+        try:
+            await self._write(state=State.SUSPENDED, waits=waits, release_lease=True)
+        except SignalArrived:
+            await self._write_pending()
+            raise
+        self.state = State.SUSPENDED
+
+    async def unwind_from(self, error: StoredError) -> None:
+        """Write that from here on this instance only goes back."""
+        self.error = error
+        await self._write(state=State.COMPENSATING, error=error)
+        self.state = State.COMPENSATING
+
+    async def end(self, state: State, *, output: str | None = None, error: StoredError | None = None) -> None:
+        """Write the final state, give the lease up and wake a waiting parent, in one write."""
+        delivery = None
+        if self.parent is not None:
+            delivery = Delivery(f"child/{self.instance_id}", f"{CHILD_FINISHED}{self.instance_id}", "{}")
+        await self._write(state=state, output=output, error=error, release_lease=True, parent_delivery=delivery)
+        self.state = state
+        self.error = error
+
+    def commit_of(self, row: StepRow) -> Commit:
+        """A commit of one row alone, for the step's own transaction."""
+        return Commit(self.instance_id, self.fence, rows=(row,), state=self._running())
+
+    def note_written(self, row: StepRow) -> None:
+        """Note a row that the step's own transaction wrote."""
+        self._mark_running = False
+        self._remember(row)
+
+    def _remember(self, row: StepRow, undo: Undo | None = None) -> None:
+        key = (row.scope, row.step_id)
+        self._attempts[key] = max(row.attempt, self._attempts.get(key, 0))
+        match row.outcome:
+            case RowOutcome.SUCCESS | RowOutcome.DEGRADED:
+                self.done[key] = row
+                entry = undo_of_row(self.plan, self.instance_id, row) if self.journal is not None else undo
+                if entry is not None:
+                    self.undo_stack.append(entry)
+            case RowOutcome.COMPENSATED:
+                self.undone.add(key)
+            case RowOutcome.FAILURE if key in self.done or is_undo_of_child(row.scope):
+                self.undo_failures[key] = self.undo_failures.get(key, 0) + 1
+            case RowOutcome.FAILURE:
+                self.failed[key] = row
+
+    def _running(self) -> State | None:
+        return State.RUNNING if self._mark_running else None
+
+    async def _write_pending(self) -> None:
+        async with self._writing:
+            if self._rows or self._events:
+                await self._commit(state=self._running())
+
+    async def _write(self, **parts: Any) -> None:
+        if self.journal is None:
+            return
+        async with self._writing:
+            await self._commit(**parts)
+
+    async def _commit(self, **parts: Any) -> None:
+        assert self.journal is not None
+        rows, events, taken = tuple(self._rows), tuple(self._events), tuple(self._taken)
+        commit = Commit(self.instance_id, self.fence, rows=rows, events=events, taken_deliveries=taken, **parts)
+        answer = await self.journal.commit(commit)
+        if isinstance(answer, Refused):
+            if answer.reason is Refusal.SIGNAL_ARRIVED:
+                raise SignalArrived
+            raise Disowned(answer.reason, answer.detail)
+        # Siblings may have recorded more while this was under way: only what was written is let go.
+        del self._rows[: len(rows)], self._events[: len(events)], self._taken[: len(taken)]
+        if commit.state is not None:
+            self._mark_running = False

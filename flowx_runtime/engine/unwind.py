@@ -1,0 +1,136 @@
+"""Undoes what a failed run had done: strictly in reverse, each step once, by the values of that very execution."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+from random import Random
+from typing import Any, Final
+
+from flowx_runtime.authoring.backoff import Backoff
+from flowx_runtime.authoring.policies import Retry
+from flowx_runtime.engine.capabilities import Capabilities
+from flowx_runtime.engine.capture import Capture
+from flowx_runtime.engine.clock import Clock
+from flowx_runtime.engine.failures import Disowned
+from flowx_runtime.engine.identity import undo_idempotency_key
+from flowx_runtime.engine.invocation import invoke
+from flowx_runtime.engine.session import Session
+from flowx_runtime.engine.step_context import StepRun
+from flowx_runtime.engine.undo import ChildUndo, Undo, child_scope, undo_of_row
+from flowx_runtime.journal.records import Refusal, RowOutcome, StepRow, StoredError
+from flowx_runtime.plan.plan import Plan
+
+_LOG = logging.getLogger("flowx.engine")
+
+DEFAULT_RETRY: Final = Retry(3, Backoff.exponential_jitter("PT0.1S", "PT1S"))
+"""For an undo without a policy of its own: one lost packet must not strand an operator."""
+
+_LONGEST_PAUSE = timedelta(seconds=1)
+
+Pause = Callable[[timedelta], Awaitable[None]]
+
+
+class Unwinder:
+    """Runs undo stacks."""
+
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        capabilities: Capabilities,
+        plan_for: Callable[[str, str], Plan[Any, Any]],
+        pause: Pause,
+        random: Random,
+    ) -> None:
+        self._clock = clock
+        self._capabilities = capabilities
+        self._plan_for = plan_for
+        self._pause = pause
+        self._random = random
+
+    async def unwind(self, session: Session) -> bool:
+        """Undo everything on the stack that is not undone; whether all of it now is.
+
+        One undo that fails for good does not keep the others from running.
+        """
+        is_clean = True
+        for entry in reversed(session.undo_stack):
+            async for undo in self._expanded(session, entry):
+                if (undo.scope, undo.step_id) not in session.undone and not await self._undo(session, undo):
+                    is_clean = False
+        return is_clean
+
+    async def _expanded(self, session: Session, entry: Undo | ChildUndo) -> AsyncIterator[Undo]:
+        """An entry as the undos it stands for, in the order they run."""
+        if isinstance(entry, Undo):
+            yield entry
+            return
+        history = None if session.journal is None else await session.journal.read(entry.child_id)
+        if history is None:
+            raise Disowned(Refusal.UNKNOWN_INSTANCE, f"the child {entry.child_id} is not in the journal")
+        plan = self._plan_for(history.instance.flow_id, history.instance.flow_version)
+        for row in reversed(history.rows):
+            inner = undo_of_row(plan, entry.child_id, row)
+            if inner is not None:
+                placed = replace(inner, scope=child_scope(entry.scope, entry.step_id, inner.scope))
+                async for undo in self._expanded(session, placed):
+                    yield undo
+
+    async def _undo(self, session: Session, undo: Undo) -> bool:
+        key = (undo.scope, undo.step_id)
+        retry = undo.retry or DEFAULT_RETRY
+        made = session.undo_failures.get(key, 0)
+        last: StoredError | None = None
+        while made < retry.attempts:
+            if last is not None:
+                gap = retry.backoff.gap(made - 1, draw=self._random.random())
+                await self._pause(min(gap, _LONGEST_PAUSE))
+            last = await self._attempt(session, undo)
+            if last is None:
+                return True
+            made += 1
+        _LOG.error(
+            "instance %s of %s is not undone: %r (scope %r) of %r gave up after %s attempts%s. "
+            "Undo it by hand; request of the undo: %s",
+            session.instance_id,
+            session.plan.flow_id,
+            undo.use.id,
+            undo.scope,
+            undo.name,
+            made,
+            "" if last is None else f", last with {last.code}: {last.detail}",
+            undo.use.request.__name__,
+        )
+        return False
+
+    async def _attempt(self, session: Session, undo: Undo) -> StoredError | None:
+        await session.flush()
+        capture = Capture(self._clock.now())
+        context = StepRun(
+            capture=capture,
+            instance_id=undo.instance_id,
+            flow_id=undo.flow_id,
+            capability_id=undo.use.id,
+            attempt=session.attempt_after((undo.scope, undo.step_id)),
+            scope=undo.origin_scope,
+            idempotency_key=undo_idempotency_key(undo.instance_id, undo.origin_scope, undo.name),
+            compensating_for=undo.compensates,
+        )
+        answer = await invoke(undo.use, self._capabilities.call(undo.use), undo.value(), context)
+        session.record(
+            StepRow(
+                scope=undo.scope,
+                step_id=undo.step_id,
+                attempt=context.attempt,
+                capability_id=undo.use.id,
+                outcome=RowOutcome.COMPENSATED if answer.error is None else RowOutcome.FAILURE,
+                name=undo.name,
+                error=answer.error,
+                captured=capture.captured(),
+                duration_ms=answer.duration_ms,
+            )
+        )
+        return answer.error

@@ -1,0 +1,1 @@
+"""What a service holds: its plans, its capabilities, its journal; start, signal, inspect, drain."""

@@ -1,0 +1,67 @@
+"""What a host refuses, and what to do about each."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from flowx_runtime.authoring.errors import FlowxError
+
+
+class DurabilityNotConfigured(FlowxError):
+    """A durable flow on a host without a journal: give the host one, or make the flow ephemeral."""
+
+    code: ClassVar[str] = "flow.durability_not_configured"
+
+
+class ProfileIsNotDurable(FlowxError):
+    """What was asked for needs a journal, and the flow keeps none: give it `profile=Profile.DURABLE`."""
+
+    code: ClassVar[str] = "flow.profile_is_not_durable"
+
+
+class NotAPlan(FlowxError):
+    """A host runs compiled plans, not flow classes: run `flowx build` and give it the generated `CATALOG`."""
+
+    code: ClassVar[str] = "host.not_a_plan"
+
+
+class InputMismatch(FlowxError):
+    """The input is not of the flow's input contract."""
+
+    code: ClassVar[str] = "flow.input_mismatch"
+
+
+class IdempotencyConflict(FlowxError):
+    """The same idempotency key came with another input: use a new key for a new request."""
+
+    code: ClassVar[str] = "flow.idempotency_conflict"
+
+
+class NotASignal(FlowxError):
+    """What was delivered is not of a class declared with `@signal`."""
+
+    code: ClassVar[str] = "flow.not_a_signal"
+
+
+class UnknownInstance(FlowxError):
+    """The journal has no such instance."""
+
+    code: ClassVar[str] = "flow.unknown_instance"
+
+
+class InstanceTerminal(FlowxError):
+    """The instance has ended and takes no signal."""
+
+    code: ClassVar[str] = "flow.instance_terminal"
+
+
+class NotRunnable(FlowxError):
+    """This node does not have the plan that the instance is pinned to: deploy that version next to the new one."""
+
+    code: ClassVar[str] = "flow.not_runnable"
+
+
+class HostClosed(FlowxError):
+    """The host has been left and takes nothing more."""
+
+    code: ClassVar[str] = "host.closed"

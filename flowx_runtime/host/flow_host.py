@@ -1,0 +1,425 @@
+"""What a service holds to run flows."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from random import Random
+from types import TracebackType
+from typing import Any
+from uuid import UUID, uuid4
+
+from flowx_runtime.authoring.messages import signal_declaration
+from flowx_runtime.authoring.vocabulary import Profile
+from flowx_runtime.engine.capabilities import Capabilities
+from flowx_runtime.engine.clock import Clock, SystemClock
+from flowx_runtime.engine.codec import decode, encode
+from flowx_runtime.engine.ended import Ended
+from flowx_runtime.engine.engine import Engine, pause_for_real
+from flowx_runtime.engine.identity import mint_id, started_id
+from flowx_runtime.engine.session import CHILD_FINISHED
+from flowx_runtime.engine.unwind import Pause
+from flowx_runtime.host.errors import (
+    DurabilityNotConfigured,
+    HostClosed,
+    IdempotencyConflict,
+    InputMismatch,
+    InstanceTerminal,
+    NotASignal,
+    NotRunnable,
+    ProfileIsNotDurable,
+    UnknownInstance,
+)
+from flowx_runtime.host.outcome import Compensation, Completed, Failed, Outcome, Suspended
+from flowx_runtime.host.plans import AnyPlan, Plans
+from flowx_runtime.journal.contract import Journal
+from flowx_runtime.journal.records import (
+    Claimed,
+    Delivery,
+    History,
+    InstanceRow,
+    NewInstance,
+    Refusal,
+    Refused,
+    RowOutcome,
+    State,
+    Wait,
+)
+from flowx_runtime.plan.catalog import Catalog
+from flowx_runtime.scheduler.renewal import Renewal
+from flowx_runtime.scheduler.sweeps import Sweeps
+
+_LOG = logging.getLogger("flowx.host")
+
+
+class FlowHost:
+    """Starts, signals, inspects and resumes flows; goes on with parked ones while it is entered.
+
+    ::
+
+        async with FlowHost(plans=CATALOG, capabilities=[UploadToOcr(ocr)], journal=journal) as host:
+            outcome = await host.run("document.process", SubmitDocument(...), idempotency_key="doc-001")
+
+    Args:
+        plans: the generated `CATALOG`, or plans.
+        capabilities: an instance (or a factory) of every capability class that the plans use. Functions need none.
+        journal: where durable flows are kept. The host closes it when it is left.
+        clock: by which waits are recorded and deadlines judged.
+        owner: this node's name in leases; unique to the process by default.
+        sweep_interval: how often to look for instances that may go on, at most; `None` leaves it to `sweep_once`.
+        lease_ttl: how long a node that dies keeps its instances from others.
+        drain: how long leaving waits for runs that are under way.
+        substitutes: by capability id, a callable `(request, ctx)` that answers instead; for tests.
+        pause: how to wait between attempts at an undo.
+        random: where jitter comes from.
+
+    Raises:
+        FlowxError: a plan is stale, a capability instance is missing, given twice or unknown.
+    """
+
+    def __init__(
+        self,
+        plans: Catalog | Iterable[AnyPlan],
+        capabilities: Iterable[Any] = (),
+        *,
+        journal: Journal | None = None,
+        clock: Clock | None = None,
+        owner: str | None = None,
+        sweep_interval: timedelta | None = timedelta(seconds=10),
+        lease_ttl: timedelta = timedelta(seconds=30),
+        drain: timedelta = timedelta(seconds=30),
+        substitutes: Mapping[str, Callable[..., Any]] | None = None,
+        pause: Pause = pause_for_real,
+        random: Random | None = None,
+    ) -> None:
+        self._plans = Plans(plans)
+        calls = Capabilities(capabilities, substitutes)
+        calls.check(self._plans.uses())
+        self._journal = journal
+        self._clock = clock or SystemClock()
+        self._owner = owner or f"{socket.gethostname()}/{os.getpid()}/{uuid4().hex[:8]}"
+        self._lease_ttl = lease_ttl
+        self._interval = sweep_interval
+        self._drain = drain
+        self._stopping = asyncio.Event()
+        self._loops: list[asyncio.Task[None]] = []
+        self._under_way = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self.not_runnable: Counter[tuple[str, str, str]] = Counter()
+        """How often a sweep met an instance whose (flow, version, plan digest) this node does not have."""
+        self._engine = Engine(
+            capabilities=calls,
+            plan_for=self._plans.exactly,
+            clock=self._clock,
+            journal=journal,
+            owner=self._owner,
+            lease_ttl=lease_ttl,
+            pause=pause,
+            random=random,
+            on_hint=self._hint,
+        )
+        self._sweeps: Sweeps | None = None
+        if journal is not None:
+            self._sweeps = Sweeps(
+                journal,
+                self,
+                clock=self._clock,
+                owner=self._owner,
+                lease_ttl=lease_ttl,
+                plans=self._plans.versions,
+                interval=sweep_interval or timedelta(seconds=10),
+                random=random or Random(),
+            )
+
+    async def __aenter__(self) -> FlowHost:
+        if self._journal is not None and self._sweeps is not None and self._interval is not None:
+            renewal = Renewal(self._journal, self._engine.held, owner=self._owner, lease_ttl=self._lease_ttl)
+            self._loops = [
+                asyncio.create_task(self._sweeps.run(self._stopping), name="flowx sweeps"),
+                asyncio.create_task(renewal.run(self._stopping), name="flowx lease renewal"),
+            ]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Take nothing more, let what is under way park or end, and close the journal."""
+        self._stopping.set()
+        self._hint()
+        try:
+            await asyncio.wait_for(self._come_to_rest(), self._drain.total_seconds())
+        except TimeoutError:
+            _LOG.warning("left while %s runs were under way; they go on elsewhere", self._under_way)
+        finally:
+            for loop in self._loops:
+                loop.cancel()
+            await asyncio.gather(*self._loops, return_exceptions=True)
+            self._loops = []
+            if self._journal is not None:
+                await self._journal.close()
+
+    async def run(
+        self,
+        plan: AnyPlan | str,
+        input: Any,
+        *,
+        idempotency_key: str | None = None,
+        instance_id: UUID | None = None,
+        tenant_id: str | None = None,
+        principal: str | None = None,
+        correlation_id: str = "",
+    ) -> Outcome:
+        """Start a flow and run it until it ends or parks.
+
+        With an idempotency key the instance is derived from (flow, tenant, key): a repeated start starts nothing and
+        gives the present outcome of the one there is.
+
+        Raises:
+            FlowxError: it cannot start; no step has run.
+            JournalUnavailable: the outcome is unknown; with a key, starting again is safe.
+        """
+        found = self._plans.current(plan)
+        if not isinstance(input, found.input):
+            raise InputMismatch(
+                f"{found.flow_id!r} takes a {found.input.__name__}, not a {type(input).__name__}: build one first"
+            )
+        if found.profile is Profile.EPHEMERAL:
+            if idempotency_key is not None:
+                raise ProfileIsNotDurable(
+                    f"{found.flow_id!r} is ephemeral, and an idempotency key needs a journal: make the flow durable"
+                )
+            async with self._work():
+                minted = instance_id or mint_id(self._clock.now())
+                return self._outcome(
+                    await self._engine.run_in_memory(found, input, instance_id=minted, principal=principal)
+                )
+        journal = self._durable(found)
+        if instance_id is None:
+            instance_id = (
+                mint_id(self._clock.now())
+                if idempotency_key is None
+                else started_id(found.flow_id, tenant_id, idempotency_key)
+            )
+        async with self._work():
+            now = self._clock.now()
+            started = await journal.start(
+                NewInstance(
+                    instance_id=instance_id,
+                    flow_id=found.flow_id,
+                    flow_version=found.version,
+                    plan_digest=found.digest,
+                    input=encode(found.input, input),
+                    deadline_at=None if found.deadline is None else now + found.deadline,
+                    correlation_id=correlation_id,
+                    tenant_id=tenant_id,
+                ),
+                owner=self._owner,
+                ttl=self._lease_ttl,
+            )
+            if started.lease is None:
+                if started.history.instance.input != encode(found.input, input):
+                    raise IdempotencyConflict(
+                        f"instance {instance_id} was started with another input: use a new key for a new request"
+                    )
+                return self._present(started.history)
+            claimed = Claimed(started.lease, started.history)
+            ended = await self._proceed(claimed, principal)
+            return await self.outcome(instance_id) if ended is None else self._outcome(ended)
+
+    async def signal(self, instance_id: UUID, message: Any, *, delivery_id: str | None = None) -> None:
+        """Deliver a signal; if the instance waits for it, it goes on before this returns.
+
+        A signal that comes before its wait opens is kept for it. The same delivery id twice is one delivery.
+
+        Raises:
+            FlowxError: it is no signal, or the instance is unknown or has ended.
+        """
+        declared = signal_declaration(type(message))
+        if declared is None:
+            raise NotASignal(f"{type(message).__qualname__} is no signal: declare it with @signal")
+        journal = self._any_journal()
+        delivery = Delivery(delivery_id or uuid4().hex, declared.id, encode(type(message), message))
+        async with self._work():
+            refused = await journal.deliver(instance_id, delivery)
+            if refused is not None:
+                raise self._refusal(instance_id, refused)
+            claim = await journal.claim(instance_id, owner=self._owner, ttl=self._lease_ttl)
+            if isinstance(claim, Refused):
+                return  # whoever holds it meets the delivery at its next park
+            if not self._is_met(claim.history.instance, declared.id) or not self.can_run(claim):
+                await journal.release(instance_id, fencing_token=claim.lease.fencing_token)
+                return
+            await self._proceed(claim)
+
+    async def resume(self, instance_id: UUID) -> Outcome:
+        """Go on with an instance now, if nobody else does; gives how it stands then.
+
+        Raises:
+            UnknownInstance: there is none.
+            NotRunnable: this node lacks the plan it is pinned to.
+        """
+        journal = self._any_journal()
+        async with self._work():
+            claim = await journal.claim(instance_id, owner=self._owner, ttl=self._lease_ttl)
+            if isinstance(claim, Refused):
+                if claim.reason is Refusal.UNKNOWN_INSTANCE:
+                    raise self._refusal(instance_id, claim)
+                return await self.outcome(instance_id)
+            if not self.can_run(claim):
+                await journal.release(instance_id, fencing_token=claim.lease.fencing_token)
+                raise self._not_runnable(claim.history.instance)
+            ended = await self._proceed(claim)
+            return await self.outcome(instance_id) if ended is None else self._outcome(ended)
+
+    async def outcome(self, instance_id: UUID) -> Outcome:
+        """How an instance stands; takes no lease."""
+        return self._present(await self.inspect(instance_id))
+
+    async def inspect(self, instance_id: UUID) -> History:
+        """The instance and its rows.
+
+        Raises:
+            UnknownInstance: there is none.
+        """
+        history = await self._any_journal().read(instance_id)
+        if history is None:
+            raise UnknownInstance(f"the journal has no instance {instance_id}")
+        return history
+
+    async def sweep_once(self) -> int:
+        """Go on with everything that may go on now: due, signalled or abandoned. Gives how many were taken up."""
+        if self._sweeps is None:
+            return 0
+        async with self._work():
+            return await self._sweeps.sweep_once()
+
+    def can_run(self, claimed: Claimed) -> bool:
+        """Whether this node has the very plan that an instance is pinned to; logged once where it has not."""
+        instance = claimed.history.instance
+        plan = self._plans.find(instance.flow_id, instance.flow_version)
+        if plan is not None and plan.digest == instance.plan_digest:
+            return True
+        key = (instance.flow_id, instance.flow_version, instance.plan_digest)
+        if key not in self.not_runnable:
+            _LOG.warning("%s", self._not_runnable(instance))
+        self.not_runnable[key] += 1
+        return False
+
+    async def go_on(self, claimed: Claimed) -> None:
+        """Run a claimed instance until it parks or ends."""
+        async with self._work(is_new=False):
+            await self._proceed(claimed)
+
+    async def _proceed(self, claimed: Claimed, principal: str | None = None) -> Ended | None:
+        """Run an instance, then the parents that its end wakes; gives the instance's own end."""
+        instance = claimed.history.instance
+        plan = self._plans.exactly(instance.flow_id, instance.flow_version)
+        ended = await self._engine.proceed(plan, claimed.history, claimed.lease, principal=principal)
+        if ended is None:
+            return None
+        if self._sweeps is not None and ended.waits:
+            self._sweeps.expect(min(wait.wake_at for wait in ended.waits))
+        if ended.parent_instance_id is not None:
+            claim = await self._any_journal().claim(ended.parent_instance_id, owner=self._owner, ttl=self._lease_ttl)
+            if isinstance(claim, Claimed):
+                if self.can_run(claim):
+                    await self._proceed(claim)
+                else:
+                    await self._any_journal().release(ended.parent_instance_id, fencing_token=claim.lease.fencing_token)
+        return ended
+
+    @asynccontextmanager
+    async def _work(self, *, is_new: bool = True) -> AsyncIterator[None]:
+        if is_new and self._stopping.is_set():
+            raise HostClosed("this host has been left; start another one")
+        self._under_way += 1
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+            if not self._under_way:
+                self._idle.set()
+
+    async def _come_to_rest(self) -> None:
+        await self._idle.wait()
+        await self._engine.drain()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+
+    def _hint(self) -> None:
+        if self._sweeps is not None:
+            self._sweeps.hint()
+
+    def _durable(self, plan: AnyPlan) -> Journal:
+        if self._journal is None:
+            raise DurabilityNotConfigured(
+                f"{plan.flow_id!r} is durable and this host has no journal: open one, for example "
+                "`journal=await PostgresJournal.open(dsn)`"
+            )
+        return self._journal
+
+    def _any_journal(self) -> Journal:
+        if self._journal is None:
+            raise DurabilityNotConfigured("this host has no journal, so it keeps no instances")
+        return self._journal
+
+    @staticmethod
+    def _is_met(instance: InstanceRow, signal_id: str) -> bool:
+        return instance.state is not State.SUSPENDED or any(wait.signal_id == signal_id for wait in instance.waits)
+
+    @staticmethod
+    def _refusal(instance_id: UUID, refused: Refused) -> UnknownInstance | InstanceTerminal:
+        if refused.reason is Refusal.UNKNOWN_INSTANCE:
+            return UnknownInstance(f"the journal has no instance {instance_id}")
+        return InstanceTerminal(f"instance {instance_id} has ended and takes no signal")
+
+    @staticmethod
+    def _not_runnable(instance: InstanceRow) -> NotRunnable:
+        return NotRunnable(
+            f"this node does not have the plan {instance.flow_id} {instance.flow_version} "
+            f"({instance.plan_digest[:12]}) that instance {instance.instance_id} is pinned to: "
+            "deploy that version next to the new one"
+        )
+
+    @staticmethod
+    def _outcome(ended: Ended) -> Outcome:
+        if ended.state is State.COMPLETED:
+            return Completed(ended.output, ended.instance_id)
+        if ended.error is not None:
+            return Failed(ended.error, _compensation(ended.state, has_undone=ended.has_undone), ended.instance_id)
+        return Suspended(ended.instance_id, _awaiting(ended.waits))
+
+    def _present(self, history: History) -> Outcome:
+        instance = history.instance
+        if instance.state is State.COMPLETED:
+            plan = self._plans.find(instance.flow_id, instance.flow_version)
+            if plan is None:
+                raise self._not_runnable(instance)
+            has_output = plan.output is not None and instance.output is not None
+            value = decode(plan.output, instance.output) if has_output else None  # type: ignore[arg-type]  # both given
+            return Completed(value, instance.instance_id)
+        if instance.state.is_terminal and instance.error is not None:
+            has_undone = any(row.outcome is RowOutcome.COMPENSATED for row in history.rows)
+            return Failed(instance.error, _compensation(instance.state, has_undone=has_undone), instance.instance_id)
+        return Suspended(instance.instance_id, _awaiting(instance.waits))
+
+
+def _awaiting(waits: Iterable[Wait]) -> tuple[str, ...]:
+    signals = (wait.signal_id for wait in waits)
+    return tuple(dict.fromkeys(name for name in signals if name is not None and not name.startswith(CHILD_FINISHED)))
+
+
+def _compensation(state: State, *, has_undone: bool) -> Compensation:
+    if state is State.COMPENSATION_FAILED:
+        return Compensation.FAILED
+    return Compensation.COMPLETED if has_undone else Compensation.NOT_NEEDED

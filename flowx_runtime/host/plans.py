@@ -1,0 +1,98 @@
+"""The plans of one host, checked before the first of them runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias
+
+from flowx_runtime.authoring.flows import Flow
+from flowx_runtime.host.errors import NotAPlan
+from flowx_runtime.plan.catalog import Catalog, UnknownPlan
+from flowx_runtime.plan.nodes import Step
+from flowx_runtime.plan.plan import Plan
+from flowx_runtime.plan.staleness import check_fresh
+from flowx_runtime.plan.uses import CapabilityUse
+
+AnyPlan: TypeAlias = Plan[Any, Any]
+
+
+class Plans:
+    """Plans by flow and version; of several versions of a flow in a list, the last is the current one."""
+
+    def __init__(self, given: Catalog | Iterable[AnyPlan]) -> None:
+        self._plans: dict[tuple[str, str], AnyPlan] = {}
+        self._current: dict[str, AnyPlan] = {}
+        if isinstance(given, Catalog):
+            for entry in given:
+                self._add(given.plan(entry.flow_id, entry.version), is_current=not entry.retired)
+        else:
+            for plan in given:
+                self._add(plan, is_current=True)
+
+    def __iter__(self) -> Iterator[AnyPlan]:
+        return iter(self._plans.values())
+
+    @property
+    def versions(self) -> frozenset[tuple[str, str]]:
+        """The (flow, version) pairs that this host can run."""
+        return frozenset(self._plans)
+
+    def current(self, which: AnyPlan | str) -> AnyPlan:
+        """The plan that a new instance starts under.
+
+        Raises:
+            NotAPlan: it was given a flow class or something else that is no plan.
+            UnknownPlan: the host does not have it.
+        """
+        if isinstance(which, str):
+            plan = self._current.get(which)
+        else:
+            _refuse_other(which)
+            plan = self._plans.get((which.flow_id, which.version))
+        if plan is None:
+            asked = which if isinstance(which, str) else f"{which.flow_id} {which.version}"
+            known = ", ".join(sorted(self._current)) or "no flow at all"
+            raise UnknownPlan(f"this host has no plan of {asked!r}; it has {known}")
+        return plan
+
+    def find(self, flow_id: str, version: str) -> AnyPlan | None:
+        """The plan of exactly this version."""
+        return self._plans.get((flow_id, version))
+
+    def exactly(self, flow_id: str, version: str) -> AnyPlan:
+        """Like `find`.
+
+        Raises:
+            UnknownPlan: the host does not have it.
+        """
+        plan = self.find(flow_id, version)
+        if plan is None:
+            raise UnknownPlan(f"this host has no plan of {flow_id!r} {version}; deploy that version here")
+        return plan
+
+    def uses(self) -> Iterator[CapabilityUse]:
+        """Every capability that a step or an undo of any plan calls."""
+        for plan in self:
+            for node in plan.nodes:
+                if isinstance(node, Step):
+                    yield node.capability
+                    if node.compensation is not None:
+                        yield node.compensation
+
+    def _add(self, plan: AnyPlan, *, is_current: bool) -> None:
+        _refuse_other(plan)
+        if is_current:
+            check_fresh(plan)
+            self._current[plan.flow_id] = plan
+        self._plans[plan.flow_id, plan.version] = plan
+
+
+def _refuse_other(candidate: object) -> None:
+    if isinstance(candidate, Plan):
+        return
+    if isinstance(candidate, type) and issubclass(candidate, Flow):
+        raise NotAPlan(
+            f"{candidate.__qualname__} is a flow class, which nothing can run: run `flowx build` and give the host the "
+            "generated `CATALOG`, or its `PLAN`"
+        )
+    raise NotAPlan(f"a host runs compiled plans, not a {type(candidate).__qualname__}: give it a `CATALOG` or `PLAN`s")
