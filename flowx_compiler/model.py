@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from flowx_compiler.findings import Place
 from flowx_compiler.syntax import Class, Expr, Function, Lambda, Module
@@ -420,6 +420,26 @@ class Sequence:
     """The block argument; for a flow's own body, the name `define`."""
     unreachable: tuple[Place, ...] = ()
     """Calls after a `.fail(…)` in this block; they are not compiled (1027)."""
+
+
+def blocks(construct: Construct) -> tuple[Sequence, ...]:
+    """The blocks inside a construct, in declaration order."""
+    match construct:
+        case When():
+            return (construct.then, *(() if construct.otherwise is None else (construct.otherwise,)))
+        case Switch():
+            inner = tuple(case.block for case in construct.cases)
+            return (*inner, *(() if construct.default is None else (construct.default,)))
+        case Parallel():
+            return construct.branches
+        case ForEach():
+            return (construct.body,)
+        case AwaitSignal() | Poll():
+            return () if construct.on_timeout is None else (construct.on_timeout,)
+        case Step() | SubFlow() | Delay() | Emit() | Fail():
+            return ()
+        case _:
+            assert_never(construct)
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,8 +115,9 @@ class Operation(NamedTuple):
 class Compound(NamedTuple):
     """Any other expression, by its kind and its parts in source order.
 
-    Kinds: `"await"`, `"yield"`, `"yield_from"`, `"walrus"`, `"comprehension"`, `"generator"`,
-    `"f_string"`, `"template_string"`, `"starred"`, `"slice"`, `"ellipsis"`.
+    Kinds: `"await"`, `"yield"`, `"yield_from"`, `"walrus"`, `"list_comprehension"`, `"set_comprehension"`,
+    `"dict_comprehension"`, `"generator"`, `"condition"` (of a comprehension), `"f_string"` (its text and format
+    details are constants), `"template_string"`, `"starred"`, `"slice"` (always three parts), `"ellipsis"`.
     """
 
     kind: str

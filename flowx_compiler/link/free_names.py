@@ -96,7 +96,7 @@ def _expression(expression: Expr, bound: frozenset[str]) -> Iterator[tuple[str, 
                 yield name, span
         case Lambda():
             yield from _lambda(expression, bound)
-        case Compound(kind="comprehension" | "generator", parts=parts, bound=names):
+        case Compound(parts=parts, bound=names, kind=kind) if names and kind != "walrus":
             # The first iterable is evaluated outside, but a name that it shares with a target is the author's puzzle.
             for number, part in enumerate(parts):
                 yield from _expression(part, bound if number == 0 else bound | set(names))

@@ -73,6 +73,17 @@ class Names:
                 _collect(found, found.body, scope, conditional=False)
         return self._scopes[module]
 
+    def names(self, module: str) -> frozenset[str]:
+        """Every name that a module of the project has, star imports included."""
+        scope = self.scope(module)
+        found = set(scope.bindings)
+        for source in scope.star_imports:
+            if _is_runtime(source):
+                found |= _runtime_names()
+            elif source != module and self._sources.module(source) is not None:
+                found |= {name for name in self.names(source) if self._is_exported(source, name)}
+        return frozenset(found)
+
     def resolve(self, module: str, name: str) -> str | None:
         """The qualified name that a module-level or built-in name means; `None` where nothing binds it."""
         found = self._lookup(module, name, frozenset())

@@ -97,6 +97,5 @@ def _reading_problems(sources: Sources) -> list[Problem]:
 
 
 def _resolved(project: Project, module: str) -> dict[str, str]:
-    scope = project.names.scope(module)
-    found = {name: project.names.resolve(module, name) for name in scope.bindings}
+    found = {name: project.names.resolve(module, name) for name in project.names.names(module)}
     return {name: qualified for name, qualified in sorted(found.items()) if qualified is not None}

@@ -31,12 +31,20 @@ _OPERATORS: Mapping[type[cst.CSTNode], str] = {
     cst.In: "in", cst.Is: "is", cst.NotIn: "not in", cst.IsNot: "is not", cst.NotEqual: "!=",
 }  # fmt: skip
 
+_COMPREHENSIONS: Mapping[type[cst.CSTNode], str] = {
+    cst.ListComp: "list_comprehension",
+    cst.SetComp: "set_comprehension",
+    cst.DictComp: "dict_comprehension",
+    cst.GeneratorExp: "generator",
+}
+
 
 class Expressions:
     """Converts expressions of one module."""
 
-    def __init__(self, spans: Mapping[cst.CSTNode, Span]) -> None:
+    def __init__(self, spans: Mapping[cst.CSTNode, Span], lines: Sequence[str]) -> None:
         self._spans = spans
+        self._lines = lines
 
     def span(self, node: cst.CSTNode) -> Span:
         """Where a node stands."""
@@ -100,8 +108,12 @@ class Expressions:
                 case cst.Index(value=value):
                     items.append(self.convert(value))
                 case cst.Slice() as part:
-                    bounds = [bound for bound in (part.lower, part.upper, part.step) if bound is not None]
-                    items.append(self._compound("slice", bounds, self.span(part)))
+                    span = self.span(part)
+                    bounds = tuple(
+                        Constant(None, span) if bound is None else self.convert(bound)
+                        for bound in (part.lower, part.upper, part.step)
+                    )
+                    items.append(Compound("slice", bounds, (), span))
         return tuple(items)
 
     def _atom(self, node: cst.BaseExpression) -> Expr:
@@ -116,7 +128,7 @@ class Expressions:
             case cst.ConcatenatedString():
                 return self._concatenation(node, span)
             case cst.FormattedString():
-                return self._compound("f_string", _formatted_parts(node.parts), span)
+                return Compound("f_string", tuple(self._formatted(node.parts)), (), span)
             case cst.Lambda():
                 return Lambda(self.parameters(node.params), self.convert(node.body), span)
             case cst.Tuple() | cst.List() | cst.Set():
@@ -155,7 +167,9 @@ class Expressions:
             case cst.Ellipsis():
                 return Compound("ellipsis", (), (), span)
             case _:
-                return self._compound("template_string", _expressions_below(node), span)
+                # A kind this module does not know by name: its text stands for what its expressions do not say.
+                text = Constant(" ".join(self._lines[span.line - 1 : span.end_line]), span)
+                return Compound("template_string", (text, *self._all(_expressions_below(node))), (), span)
 
     def _all(self, nodes: Sequence[cst.BaseExpression]) -> tuple[Expr, ...]:
         return tuple(self.convert(node) for node in nodes)
@@ -225,19 +239,34 @@ class Expressions:
 
     def _comprehension(self, node: cst.BaseComp, span: Span) -> Expr:
         bound: list[str] = []
-        parts: list[cst.BaseExpression] = []
+        parts: list[Expr] = []
         clause: cst.CompFor | None = node.for_in
         while clause is not None:
             bound += self.bound_names(clause.target)
-            parts.append(clause.iter)
-            parts += [condition.test for condition in clause.ifs]
+            parts.append(self.convert(clause.iter))
+            parts += [self._compound("condition", (item.test,), self.span(item.test)) for item in clause.ifs]
             clause = clause.inner_for_in
         if isinstance(node, cst.DictComp):
-            parts += [node.key, node.value]
+            parts += [self.convert(node.key), self.convert(node.value)]
         elif isinstance(node, cst.BaseSimpleComp):
-            parts.append(node.elt)
-        kind = "generator" if isinstance(node, cst.GeneratorExp) else "comprehension"
-        return Compound(kind, self._all(parts), tuple(bound), span)
+            parts.append(self.convert(node.elt))
+        return Compound(_COMPREHENSIONS[type(node)], tuple(parts), tuple(bound), span)
+
+    def _formatted(self, contents: Sequence[cst.BaseFormattedStringContent]) -> list[Expr]:
+        """The expressions of an f-string, with its text, conversions and format specifications as constants."""
+        parts: list[Expr] = []
+        for content in contents:
+            match content:
+                case cst.FormattedStringText():
+                    parts.append(Constant(content.value, self.span(content)))
+                case cst.FormattedStringExpression():
+                    parts.append(self.convert(content.expression))
+                    detail = f"{content.conversion or ''}{'=' if content.equal is not None else ''}"
+                    parts.append(Constant(detail, self.span(content)))
+                    parts += self._formatted(content.format_spec or ())
+                case _:
+                    pass
+        return parts
 
 
 def _literal(text: str, span: Span) -> Constant:
@@ -247,15 +276,6 @@ def _literal(text: str, span: Span) -> Constant:
 
 def _operator(node: cst.CSTNode) -> str:
     return _OPERATORS[type(node)]
-
-
-def _formatted_parts(parts: Sequence[cst.BaseFormattedStringContent]) -> list[cst.BaseExpression]:
-    found: list[cst.BaseExpression] = []
-    for part in parts:
-        if isinstance(part, cst.FormattedStringExpression):
-            found.append(part.expression)
-            found += _formatted_parts(part.format_spec or ())
-    return found
 
 
 def _expressions_below(node: cst.CSTNode) -> list[cst.BaseExpression]:

@@ -72,7 +72,7 @@ def _decode(source: bytes) -> str:
 
 def _parse(text: str, lines: tuple[str, ...]) -> tuple[Stmt, ...]:
     tree = cst.parse_module(text)
-    expressions = Expressions(positions(tree))
+    expressions = Expressions(positions(tree), lines)
     return Statements(expressions, lines).convert(tree.body)
 
 

@@ -1,0 +1,87 @@
+"""The compiler as one pure function: sources in; findings, plan modules and a manifest out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from flowx_compiler.config import Config
+from flowx_compiler.emit.catalog_module import Entry, emit_catalog
+from flowx_compiler.emit.manifest import emit_manifest
+from flowx_compiler.emit.plan_module import emit_plan, module_name
+from flowx_compiler.findings import Finding, Severity
+from flowx_compiler.link import link
+from flowx_compiler.link.sources import SourceFile, Sources
+from flowx_compiler.lower import lower
+from flowx_compiler.model import Program
+from flowx_compiler.rules.run import run_rules
+
+_RETIRED_NOTE = "\nRetired: a newer version has taken over; instances that started under this one finish under it.\n"
+_HEADER = re.compile(r'^"""The plan of (?P<flow>\S+) (?P<version>\S+), compiled from ')
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """What compiling gave."""
+
+    program: Program
+    findings: tuple[Finding, ...]
+    files: Mapping[str, str]
+    """Text by path relative to the root; empty where an error was found."""
+    flow_count: int
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether anything found stops the build."""
+        return any(finding.severity is Severity.ERROR for finding in self.findings)
+
+
+Judge = Callable[[Program], tuple[Finding, ...]]
+
+
+def analyse(files: Iterable[SourceFile], judge: Judge = run_rules) -> Build:
+    """Link and judge, and write nothing."""
+    program = link(Sources.of(files))
+    return Build(program, judge(program), {}, len(program.flows))
+
+
+def compile_sources(
+    files: Iterable[SourceFile], config: Config, existing: Mapping[str, str], judge: Judge = run_rules
+) -> Build:
+    """Link, judge, and compile every flow if nothing found is an error.
+
+    Args:
+        files: the project's sources.
+        config: the application.
+        existing: plan modules that are on disk: text by module name. Those of other versions stay, marked retired.
+        judge: gives the findings about a program.
+    """
+    analysed = analyse(files, judge)
+    if analysed.has_errors:
+        return analysed
+    program = analysed.program
+    plans = [lower(program, flow) for _, flow in sorted(program.flows.items())]
+    folder = config.plans_folder.as_posix()
+    written: dict[str, str] = {}
+    entries: list[Entry] = []
+    for plan in plans:
+        name = module_name(plan.flow_id, plan.version)
+        written[f"{folder}/{name}.py"] = emit_plan(plan)
+        entries.append(Entry(plan.flow_id, plan.version, name, is_retired=False))
+    current = {entry.module for entry in entries}
+    for name, text in sorted(existing.items()):
+        head = _HEADER.match(text)
+        if name not in current and head is not None:
+            written[f"{folder}/{name}.py"] = _retired(text)
+            entries.append(Entry(head["flow"], head["version"], name, is_retired=True))
+    written[f"{folder}/__init__.py"] = emit_catalog(config.plans, entries)
+    written[config.manifest] = emit_manifest(config.application, program, plans)
+    return Build(program, analysed.findings, dict(sorted(written.items())), analysed.flow_count)
+
+
+def _retired(text: str) -> str:
+    if _RETIRED_NOTE in text:
+        return text
+    head, quotes, rest = text.partition('"""\n\n#')
+    return f"{head}{_RETIRED_NOTE}{quotes}{rest}"

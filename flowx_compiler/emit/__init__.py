@@ -1,0 +1,1 @@
+"""A `PlanModel` to the text of its plan module; a `Program` to the manifest. Same input, same bytes."""

@@ -1,0 +1,117 @@
+"""Lowers one sound flow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from flowx_compiler import model
+from flowx_compiler.lower.digest import digest
+from flowx_compiler.lower.layout import Layout
+from flowx_compiler.lower.lift import Lifter
+from flowx_compiler.lower.plan_model import FailureEmit, PlanModel
+from flowx_compiler.lower.spelling import RESERVED, Spelling
+from flowx_compiler.model import Contract, Flow, Program, TypeExpr
+
+RUNTIME_NAMES = (
+    "AwaitSignal", "Branch", "CapabilityUse", "ContractUse", "Delay", "Emit", "EventUse", "Fail", "FailureEmit", "Final",
+    "FlowContext", "ForEach", "Jump", "Merge", "PLAN", "Parallel", "Plan", "Poll", "Profile", "SignalUse", "Step", "SubFlow",
+    "SubFlowMode", "Switch", "annotations", "duration",
+)  # fmt: skip
+"""What a plan module may define or import for itself; an author's name that is the same gets another spelling."""
+
+
+def lower(program: Program, flow: Flow) -> PlanModel:
+    """The plan of a sound flow."""
+    assert flow.is_sound, "only a sound flow is lowered"
+    spelling = Spelling(set(RUNTIME_NAMES) | RESERVED)
+    lifter = Lifter(program, spelling, context="")
+    lifter.context = f"FlowContext[{lifter.type_text(flow.input)}]"
+    layout = Layout(lifter, program.flows)
+    nodes = layout.lay_out(flow.body)
+    on_failure = tuple(
+        FailureEmit(
+            layout.name(emit.event.id),
+            emit.event,
+            lifter.lift(emit.payload, f"emit_on_failure_{number}", lifter.type_text(TypeExpr(emit.event.contract))),
+        )
+        for number, emit in enumerate(flow.on_failure)
+    )
+    returns = None
+    if flow.returns is not None:
+        returns = lifter.lift(flow.returns, "returns", lifter.type_text(flow.output))
+    capabilities = tuple(layout.capabilities.values())
+    for capability in capabilities:
+        spelling.name(capability.name, home=capability.module)
+        lifter.type_text(capability.request)
+        lifter.type_text(capability.result)
+    contracts = _contracts(program, flow, capabilities)
+    for contract in contracts:
+        lifter.type_text(TypeExpr(contract.name))
+    lowered = PlanModel(
+        flow=flow.name,
+        module=flow.module,
+        flow_id=flow.id,
+        version=flow.version,
+        is_durable=flow.is_durable,
+        owner=flow.owner,
+        deadline=flow.deadline,
+        input=flow.input,
+        output=flow.output,
+        nodes=nodes,
+        returns=returns,
+        on_failure=on_failure,
+        capabilities=capabilities,
+        contracts=contracts,
+        functions=tuple(lifter.functions),
+        imports=spelling.imports,
+        spelling=spelling.names,
+        digest="",
+    )
+    return replace(lowered, digest=digest(lowered))
+
+
+def _contracts(program: Program, flow: Flow, capabilities: tuple[model.Capability, ...]) -> tuple[Contract, ...]:
+    """Every contract that a value of this flow can be of: what goes in and out, and what steps give each other."""
+    names = {flow.input.name, flow.output.name}
+    for capability in capabilities:
+        names |= {capability.request.name, capability.result.name}
+    for construct in constructs(flow.body):
+        match construct:
+            case model.AwaitSignal():
+                names.add(construct.signal.contract)
+            case model.Poll() if construct.signal is not None:
+                names.add(construct.signal.contract)
+            case model.Emit():
+                names.add(construct.event.contract)
+            case model.ForEach():
+                names.add(construct.item.name)
+            case _:
+                pass
+    names |= {emit.event.contract for emit in flow.on_failure}
+    return tuple(program.contracts[name] for name in sorted(_closure(program, names)))
+
+
+def _closure(program: Program, names: set[str]) -> set[str]:
+    """Those of the names that are contracts, and the contracts inside them."""
+    found: set[str] = set()
+    open_names = set(names)
+    while open_names:
+        name = open_names.pop()
+        if name in program.contracts and name not in found:
+            found.add(name)
+            open_names |= {inner for field in program.contracts[name].fields for inner in _names_in(field.type)}
+    return found
+
+
+def _names_in(type_: TypeExpr) -> set[str]:
+    return {type_.name} | {name for argument in type_.arguments for name in _names_in(argument)}
+
+
+def constructs(body: model.Sequence) -> list[model.Construct]:
+    """Every construct of a body, those in blocks included, in declaration order."""
+    found: list[model.Construct] = []
+    for construct in body.constructs:
+        found.append(construct)
+        for block in model.blocks(construct):
+            found += constructs(block)
+    return found
