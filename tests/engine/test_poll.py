@@ -4,12 +4,28 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from engine_plans import OcrCompleted, Result, Submit, document_plan, plain_poll_plan
-from engine_scene import Scene
+import pytest
+from engine_plans import (
+    BUDGET,
+    INTERVAL,
+    OCR_SIGNAL,
+    STATUS,
+    OcrCompleted,
+    Result,
+    Status,
+    Submit,
+    document_plan,
+    extract,
+    plain_poll_plan,
+    plan,
+    upload,
+)
+from engine_scene import Crash, Scene
 
 from flowx_runtime import Completed, Failed, Suspended
 from flowx_runtime.host.outcome import Compensation
-from flowx_runtime.journal.records import State
+from flowx_runtime.journal.records import Delivery, State
+from flowx_runtime.plan import AwaitSignal, Poll, Step
 
 DOCUMENT = Submit(document_id="d")
 
@@ -73,10 +89,8 @@ async def test_a_resume_past_a_finished_poll_does_not_poll_again():
     scene.world.ready_after = 1
     # The commits: upload, attempt, then extract+emit+end.
     scene.journal.crash_before.add(2)
-    try:
+    with pytest.raises(Crash, match="before commit 2"):
         await scene.host.run("document.process", DOCUMENT)
-    except Exception as crash:
-        assert "before commit 2" in str(crash)
     await scene.recover()
     assert await scene.state() is State.COMPLETED
     assert scene.world.asked == 1
@@ -98,36 +112,46 @@ async def test_a_signal_ends_it_with_exactly_one_row_and_no_attempt():
 
 async def test_a_signal_before_the_poll_leaves_it_without_any_attempt():
     scene = Scene(document_plan())
-    instance_id = None
 
     def deliver_while_uploading():
-        from flowx_runtime.journal.records import Delivery
-
         entry = scene.journal._entries[scene.only()]
         scene.journal._accept(entry, Delivery("early", "ocr.completed", '{"job_id":"x"}'))
 
     scene.world.hooks["ocr.upload"] = deliver_while_uploading
     outcome = await scene.host.run("document.process", DOCUMENT)
     # It was not known when the walk read the history: the park is refused and the walk goes on with it.
-    assert isinstance(outcome, Completed), instance_id
+    assert isinstance(outcome, Completed)
     assert "|1|ocr.completed|Success" in await scene.rows()
     assert (await scene.history()).inbox == ()
 
 
-async def test_a_satisfied_predicate_leaves_the_signal_for_a_later_wait():
+async def test_a_delivery_ends_the_poll_before_its_next_attempt_is_made():
     scene = Scene(document_plan())
-    scene.world.ready_after = 2
     outcome = await scene.host.run("document.process", DOCUMENT)
-    from flowx_runtime.journal.records import Delivery
-
     await scene.journal.deliver(outcome.instance_id, Delivery("d", "ocr.completed", '{"job_id":"x"}'))
-    scene.world.asked = 5
-    at = await scene.journal.next_wake()
-    scene.clock.move_to(at)
-    # The delivery is there before the next attempt: it ends the poll although the next answer would have, too.
+    scene.clock.move_to(await scene.journal.next_wake())
     await scene.host.sweep_once()
     assert await scene.state() is State.COMPLETED
-    assert scene.world.effects.count("ocr.status(job-d)") == 1
+    assert scene.world.asked == 1
+
+
+async def test_a_satisfied_predicate_leaves_the_signal_for_a_later_wait():
+    then_await = plan(
+        upload(),
+        Poll(1, lambda ctx: ctx.get(Status).state == "completed", INTERVAL, BUDGET, None, OCR_SIGNAL),
+        Step(2, "ocr.status", STATUS),
+        AwaitSignal(3, "again", OCR_SIGNAL, timedelta(days=1)),
+        extract(4),
+    )
+    scene = Scene(then_await)
+    scene.world.ready_after = 1
+    outcome = await scene.host.run("document.process", DOCUMENT)
+    await scene.host.signal(outcome.instance_id, OcrCompleted(job_id="x"))
+    assert (await scene.rows())[1:] == [
+        "0|2|ocr.status|Success",
+        "|3|ocr.completed|Success",
+        "|4|document.extract|Success",
+    ]
 
 
 async def test_the_budget_runs_from_the_clock_attempt_zero_captured():
