@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,7 +15,7 @@ from flowx_runtime.engine.failures import FlowFailure, failure
 from flowx_runtime.engine.frame import Frame, Moved
 from flowx_runtime.engine.identity import child_id
 from flowx_runtime.engine.session import CHILD_FINISHED, Session
-from flowx_runtime.engine.undo import ChildUndo
+from flowx_runtime.engine.undo import ChildUndo, child_scope
 from flowx_runtime.engine.waits import earliest
 from flowx_runtime.journal.contract import Journal
 from flowx_runtime.journal.records import (
@@ -161,7 +162,8 @@ class Children:
         if ended.error is not None:
             raise FlowFailure(ended.error, self._failure_row(walker, frame, node, ended))
         walker.record(frame, node, node.flow_id)
-        session.undo_stack.extend(child.undo_stack)
+        for entry in child.undo_stack:
+            session.undo_stack.append(replace(entry, scope=child_scope(frame.scope, node.index, entry.scope)))
         if plan.output is not None:
             frame.bag.put(plan.output, ended.output)
         return node.index + 1

@@ -1,0 +1,389 @@
+"""Forks, loops and sub-flows: order, overlays, failures, waits, crashes."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from engine_plans import (
+    OCR_SIGNAL,
+    SIGNED,
+    UPLOAD,
+    Job,
+    OcrCompleted,
+    Refused,
+    Result,
+    Signed,
+    Submit,
+    Ticket,
+    archive,
+    extract,
+    plan,
+    upload,
+)
+from engine_scene import Crash, Scene
+
+from flowx_runtime import Completed, Failed, Suspended
+from flowx_runtime.authoring.contracts import Contract
+from flowx_runtime.authoring.merge import Merge
+from flowx_runtime.authoring.vocabulary import Profile, SubFlowMode
+from flowx_runtime.journal.records import State
+from flowx_runtime.plan import AwaitSignal, Delay, ForEach, Parallel, Plan, Step, SubFlow
+
+ORDER = Submit(document_id="o")
+DAY = timedelta(days=1)
+ALL, SETTLED, FIRST = Merge.ALL_MUST_SUCCEED, Merge.ALL_SETTLED, Merge.FIRST_SUCCESS
+
+
+async def run(scene: Scene, flow: str = "document.process") -> Any:
+    return await scene.host.run(flow, ORDER)
+
+
+def fork(merge: Merge, **changes: Any) -> Plan[Any, Any]:
+    """Branch one uploads, branch two archives; an extract after the join."""
+    return plan(Parallel(0, (1, 2), 3, merge), upload(1), archive(2), extract(3), **changes)
+
+
+async def test_branches_of_a_fork_are_joined_and_undone():
+    scene = Scene(fork(ALL, output=Ticket, returns=lambda ctx: ctx.get(Ticket)))
+    outcome = await run(scene)
+    assert isinstance(outcome, Completed)
+    assert outcome.value == Ticket(ticket="archived-o")
+    assert set(await scene.rows()) == {
+        "|1|ocr.upload|Success",
+        "|2|offer.archive|Success",
+        "|3|document.extract|Success",
+    }
+
+
+async def test_the_undo_of_a_fork_runs_against_commit_order():
+    scene = Scene(fork(ALL))
+    scene.world.raising["document.extract"] = Refused()
+    assert isinstance(await run(scene), Failed)
+    done = [row.capability_id for row in (await scene.history()).rows]
+    undos = {"ocr.upload": "ocr.cancel", "offer.archive": "offer.unarchive"}
+    assert done[3:] == [undos[name] for name in reversed(done[:2])]
+
+
+async def test_a_failing_branch_cancels_its_siblings_and_is_the_forks_failure():
+    waiting = asyncio.Event()
+    scene = Scene(plan(Parallel(0, (1, 2), 3, ALL), upload(1), Step(2, "endless", UPLOAD), extract(3)))
+
+    async def endless(request: Submit, ctx: Any) -> Job:
+        try:
+            await waiting.wait()
+        finally:
+            scene.world.effects.append("drained")
+        raise AssertionError
+
+    calls = iter([scene.world.touch, None])
+
+    async def first_fails(request: Submit, ctx: Any) -> Job:
+        if next(calls) is None:
+            return await endless(request, ctx)
+        await asyncio.sleep(0)
+        raise Refused
+
+    scene.new_host(substitutes={"ocr.upload": first_fails})
+    outcome = await run(scene)
+    assert isinstance(outcome, Failed)
+    assert outcome.error.code == "ocr.refused"
+    assert scene.world.effects == ["drained"]
+    assert await scene.rows() == ["|1|ocr.upload|Failure"]
+
+
+async def test_all_settled_goes_on_past_a_failure_and_never_tries_it_again():
+    scene = Scene(plan(Parallel(0, (1, 2), 3, SETTLED), upload(1), archive(2), Delay(3, "rest", DAY)))
+    scene.world.raising["ocr.upload"] = Refused()
+    assert isinstance(await run(scene), Suspended)
+    del scene.world.raising["ocr.upload"]
+    assert await scene.to_the_end() is State.COMPLETED
+    assert sorted(await scene.rows()) == [
+        "|1|ocr.upload|Failure",
+        "|2|offer.archive|Success",
+        "|3|flow.delay|Success",
+    ]
+
+
+async def test_the_first_success_is_remembered_and_the_others_do_not_go_on():
+    scene = Scene(
+        plan(Parallel(0, (1, 2), 4, FIRST), archive(1), Delay(2, "slow", DAY), upload(3), Delay(4, "rest", DAY))
+    )
+    assert isinstance(await run(scene), Suspended)
+    assert await scene.rows() == ["|1|offer.archive|Success", "|0|flow.joined|Success"]
+    assert await scene.to_the_end() is State.COMPLETED
+    assert "ocr.upload(o)" not in scene.world.effects
+
+
+async def test_a_quorum_that_cannot_be_reached_fails_the_flow():
+    scene = Scene(fork(Merge.quorum(2)))
+    scene.world.raising["ocr.upload"] = Refused()
+    outcome = await run(scene)
+    assert isinstance(outcome, Failed)
+    assert outcome.error.code == "flow.merge_not_satisfied"
+
+
+def two_waits() -> Plan[Any, Any]:
+    return plan(
+        Parallel(0, (1, 3), 5, ALL),
+        AwaitSignal(1, "signed", SIGNED, 7 * DAY),
+        archive(2),
+        AwaitSignal(3, "ocr", OCR_SIGNAL, 3 * DAY),
+        upload(4),
+        extract(5),
+    )
+
+
+async def test_several_waits_are_open_at_once_and_end_one_by_one():
+    scene = Scene(two_waits())
+    outcome = await run(scene)
+    assert isinstance(outcome, Suspended)
+    assert outcome.awaiting == ("offer.signed", "ocr.completed")
+    started = scene.clock.now()
+    scene.clock.advance(DAY)
+    await scene.host.signal(outcome.instance_id, OcrCompleted(job_id="x"))
+    (left,) = (await scene.history()).instance.waits
+    assert (left.step_id, left.wake_at) == (1, started + 7 * DAY)
+    await scene.host.signal(outcome.instance_id, Signed(by="ada"))
+    assert await scene.state() is State.COMPLETED
+
+
+@pytest.mark.parametrize("when", ["crash_before", "crash_after"])
+@pytest.mark.parametrize("commit", [1, 2])
+async def test_a_crash_after_one_of_several_waits_loses_neither_the_signal_nor_the_others_due_instant(when, commit):
+    scene = Scene(two_waits())
+    outcome = await run(scene)
+    started = scene.clock.now()
+    getattr(scene.journal, when).add(commit)
+    try:
+        await scene.host.signal(outcome.instance_id, OcrCompleted(job_id="x"))
+    except Crash:
+        await scene.recover()
+    (left,) = (await scene.history()).instance.waits
+    assert (left.step_id, left.wake_at) == (1, started + 7 * DAY)
+    assert "|4|ocr.upload|Success" in await scene.rows()
+
+
+async def test_a_failure_outranks_a_suspension():
+    scene = Scene(plan(Parallel(0, (1, 2), 3, ALL), AwaitSignal(1, "signed", SIGNED, DAY), upload(2), extract(3)))
+    scene.world.raising["ocr.upload"] = Refused()
+    assert isinstance(await run(scene), Failed)
+
+
+class Order(Contract):
+    lines: tuple[Submit, ...]
+
+
+def loop(*body: Any, join: int, max_concurrency: int = 1, continue_on_error: bool = False, **changes: Any):
+    facts: dict[str, Any] = {"input": Order, "flow_id": "order.lines"}
+    return plan(
+        ForEach(0, lambda ctx: ctx.input.lines, Submit, join, max_concurrency, continue_on_error),
+        *body,
+        **(facts | changes),
+    )
+
+
+LINES = Order(lines=tuple(Submit(document_id=name) for name in "abcd"))
+
+
+@pytest.mark.parametrize("max_concurrency", [1, 3])
+async def test_the_products_of_a_loop_are_in_element_order(max_concurrency: int):
+    def result(ctx: Any) -> Result:
+        names = ",".join(job.job_id for job in ctx.results(Job))
+        return Result(document_id=names, fields=len(ctx.results(Job)))
+
+    scene = Scene(loop(upload(1), join=2, max_concurrency=max_concurrency, output=Result, returns=result))
+    outcome = await scene.host.run("order.lines", LINES)
+    assert isinstance(outcome, Completed)
+    assert outcome.value == Result(document_id="job-a,job-b,job-c,job-d", fields=4)
+    assert sorted(await scene.rows()) == [f"{n}|1|ocr.upload|Success" for n in range(4)]
+
+
+async def test_elements_are_undone_with_their_own_values_last_first():
+    scene = Scene(loop(upload(1), archive(2), join=3))
+
+    def third_fails():
+        if len(scene.world.effects) == 5:
+            raise Refused
+
+    scene.world.hooks["offer.archive"] = third_fails
+    outcome = await scene.host.run("order.lines", LINES)
+    assert isinstance(outcome, Failed)
+    assert scene.world.effects[5:] == [
+        "ocr.cancel(job-c)",
+        "offer.unarchive(b)",
+        "ocr.cancel(job-b)",
+        "offer.unarchive(a)",
+        "ocr.cancel(job-a)",
+    ]
+    assert len({ctx.idempotency_key for ctx in scene.world.contexts}) == 10
+
+
+async def test_a_loop_that_tolerates_errors_keeps_them_as_rows_and_does_not_repeat_them():
+    scene = Scene(loop(upload(1), Delay(2, "rest", DAY), join=3, continue_on_error=True))
+    bad = {"b"}
+
+    async def upload_unless_bad(request: Submit, ctx: Any) -> Job:
+        scene.world.effects.append(request.document_id)
+        if request.document_id in bad:
+            raise Refused
+        return Job(job_id=request.document_id)
+
+    scene.new_host(substitutes={"ocr.upload": upload_unless_bad})
+    await scene.host.run("order.lines", LINES)
+    assert await scene.to_the_end() is State.COMPLETED
+    assert scene.world.effects == ["a", "b", "c", "d"]
+    assert "1|1|ocr.upload|Failure" in await scene.rows()
+
+
+async def test_a_sequential_loop_does_not_run_later_elements_past_a_waiting_one():
+    scene = Scene(loop(upload(1), Delay(2, "rest", DAY), join=3))
+    await scene.host.run("order.lines", LINES)
+    assert scene.world.effects == ["ocr.upload(a)"]
+    assert await scene.to_the_end() is State.COMPLETED
+    assert [f"{n}|2|flow.delay|Success" for n in range(4)] == (await scene.rows())[1::2]
+
+
+async def test_a_window_holds_as_many_waits_as_it_is_wide():
+    scene = Scene(loop(upload(1), Delay(2, "rest", DAY), join=3, max_concurrency=3))
+    await scene.host.run("order.lines", LINES)
+    assert [wait.scope for wait in (await scene.history()).instance.waits] == ["0", "1", "2"]
+    assert await scene.to_the_end() is State.COMPLETED
+    assert sorted(scene.world.effects) == [f"ocr.upload({name})" for name in "abcd"]
+
+
+async def test_scopes_of_nested_loops_are_nested():
+    nested = plan(
+        ForEach(0, lambda ctx: ctx.input.lines, Submit, 3),
+        ForEach(1, lambda ctx: (ctx.get(Submit),) * 2, Submit, 3),
+        upload(2),
+        flow_id="order.lines",
+        input=Order,
+        output=Result,
+        returns=lambda ctx: Result(document_id="", fields=len(ctx.results(Job))),
+    )
+    scene = Scene(nested)
+    outcome = await scene.host.run("order.lines", Order(lines=LINES.lines[:2]))
+    assert await scene.rows() == [f"{a}/{b}|2|ocr.upload|Success" for a in range(2) for b in range(2)]
+    assert outcome.value.fields == 4
+
+
+def child_plan(*nodes: Any, **changes: Any) -> Plan[Any, Any]:
+    facts: dict[str, Any] = {"flow_id": "child", "output": Job, "returns": lambda ctx: ctx.get(Job)}
+    return plan(*(nodes or (upload(0), archive(1))), **(facts | changes))
+
+
+def parent_plan(mode: SubFlowMode = SubFlowMode.INLINE, **changes: Any) -> Plan[Any, Any]:
+    return plan(
+        archive(0),
+        SubFlow(1, "child", "child", "1.0.0", lambda ctx: Submit(document_id="c"), mode),
+        Step(2, "document.extract", extract(2).capability, request=lambda ctx: Job(job_id="x")),
+        **changes,
+    )
+
+
+async def instances(scene: Scene) -> dict[str, Any]:
+    return {entry.row.flow_id: entry.row for entry in scene.journal._entries.values()}
+
+
+async def test_a_child_is_an_instance_of_its_own_and_its_output_a_value_of_the_parent():
+    scene = Scene(parent_plan(output=Job, returns=lambda ctx: ctx.get(Job)), child_plan())
+    outcome = await run(scene)
+    assert isinstance(outcome, Completed)
+    assert outcome.value == Job(job_id="job-c")
+    child = (await instances(scene))["child"]
+    assert (child.state, child.parent_instance_id, child.parent_step_id) == (
+        State.COMPLETED,
+        outcome.instance_id,
+        1,
+    )
+    assert (await scene.rows(outcome.instance_id))[1] == "|1|child|Success"
+    assert (await scene.history(outcome.instance_id)).inbox == ()
+
+
+async def test_a_later_failure_undoes_the_childs_steps_in_their_place():
+    scene = Scene(parent_plan(), child_plan())
+    scene.world.raising["document.extract"] = Refused()
+    outcome = await run(scene)
+    assert isinstance(outcome, Failed)
+    assert scene.world.effects == [
+        "offer.archive(o)",
+        "ocr.upload(c)",
+        "offer.archive(c)",
+        "offer.unarchive(c)",
+        "ocr.cancel(job-c)",
+        "offer.unarchive(o)",
+    ]
+
+
+@pytest.mark.parametrize("when", ["crash_before", "crash_after"])
+@pytest.mark.parametrize("commit", range(9))
+async def test_a_crash_anywhere_around_a_child_ends_the_same(when: str, commit: int):
+    scene = Scene(parent_plan(), child_plan())
+    scene.world.raising["document.extract"] = Refused()
+    getattr(scene.journal, when).add(commit)
+    try:
+        await run(scene)
+    except Crash:
+        await scene.recover()
+        await scene.recover()
+    rows = {entry.row.flow_id: entry.row.state for entry in scene.journal._entries.values()}
+    assert rows == {"document.process": State.FAILED, "child": State.COMPLETED}
+    undone = [effect for effect in scene.world.effects if "unarchive" in effect or "cancel" in effect]
+    assert list(dict.fromkeys(undone)) == ["offer.unarchive(c)", "ocr.cancel(job-c)", "offer.unarchive(o)"]
+    assert len(scene.journal._entries) == 2
+
+
+async def test_a_failing_child_unwinds_itself_then_its_parent():
+    scene = Scene(parent_plan(), child_plan(upload(0), extract(1)))
+    scene.world.raising["document.extract"] = Refused()
+    outcome = await run(scene)
+    assert isinstance(outcome, Failed)
+    assert outcome.error.code == "ocr.refused"
+    assert scene.world.effects == ["offer.archive(o)", "ocr.upload(c)", "ocr.cancel(job-c)", "offer.unarchive(o)"]
+    assert (await scene.rows(outcome.instance_id))[1] == "|1|child|Failure"
+
+
+async def test_an_inline_child_may_wait_and_its_end_wakes_the_parent():
+    scene = Scene(parent_plan(), child_plan(upload(0), AwaitSignal(1, "signed", SIGNED, 7 * DAY)))
+    outcome = await run(scene)
+    assert isinstance(outcome, Suspended)
+    assert outcome.awaiting == ()
+    child = (await instances(scene))["child"]
+    assert child.state is State.SUSPENDED
+    await scene.host.signal(child.instance_id, Signed(by="ada"))
+    assert await scene.state(outcome.instance_id) is State.COMPLETED
+    assert (await scene.history(outcome.instance_id)).inbox == ()
+
+
+async def test_a_parent_whose_child_ended_while_its_node_was_dead_is_woken_by_a_sweep():
+    scene = Scene(parent_plan(), child_plan(upload(0), Delay(1, "rest", DAY / 2)))
+    outcome = await run(scene)
+    # The child's last commit goes through; the process dies before it can see to the parent.
+    scene.journal.crash_after.add(len(scene.journal.commits))
+    await scene.wake()
+    assert (await instances(scene))["child"].state is State.COMPLETED
+    assert await scene.state(outcome.instance_id) is State.SUSPENDED
+    await scene.new_host().sweep_once()
+    assert await scene.state(outcome.instance_id) is State.COMPLETED
+
+
+async def test_a_detached_child_is_started_once_and_nobody_waits_for_it():
+    scene = Scene(parent_plan(SubFlowMode.DETACHED), child_plan())
+    outcome = await run(scene)
+    assert isinstance(outcome, Completed)
+    child = (await instances(scene))["child"]
+    assert (child.state, child.parent_instance_id) == (State.RUNNING, None)
+    await scene.host.sweep_once()
+    assert (await instances(scene))["child"].state is State.COMPLETED
+
+
+async def test_ephemeral_flows_compose_in_memory_and_unwind_together():
+    ephemeral = {"profile": Profile.EPHEMERAL}
+    scene = Scene(parent_plan(**ephemeral), child_plan(**ephemeral))
+    scene.world.raising["document.extract"] = Refused()
+    assert isinstance(await run(scene), Failed)
+    assert scene.world.effects[-3:] == ["offer.unarchive(c)", "ocr.cancel(job-c)", "offer.unarchive(o)"]
+    assert scene.journal._entries == {}

@@ -1,0 +1,302 @@
+"""What a host takes, refuses and says."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+
+import pytest
+from engine_plans import (
+    CLASSES,
+    STATUS,
+    Archive,
+    Cancel,
+    Job,
+    Result,
+    Signed,
+    Submit,
+    Unarchive,
+    Upload,
+    archive,
+    document_plan,
+    extract,
+    plan,
+    saga_plan,
+    upload,
+)
+from engine_scene import TTL, Scene, VirtualClock
+
+from flowx_runtime import Completed, Failed, Flow, FlowHost, Profile, Suspended
+from flowx_runtime.engine.capabilities import CapabilityDuplicate, CapabilityMissing, CapabilityUnknown
+from flowx_runtime.host.errors import (
+    DurabilityNotConfigured,
+    HostClosed,
+    IdempotencyConflict,
+    InputMismatch,
+    NotAPlan,
+    NotRunnable,
+    ProfileIsNotDurable,
+)
+from flowx_runtime.journal.memory.journal import MemoryJournal
+from flowx_runtime.journal.records import State
+from flowx_runtime.plan import Branch, Catalog, Delay, Step
+from flowx_runtime.plan.catalog import UnknownPlan
+from flowx_runtime.plan.staleness import PlanStale
+from flowx_runtime.plan.uses import ContractUse
+
+ORDER = Submit(document_id="o")
+
+
+async def test_an_idempotency_key_is_one_instance_with_its_present_outcome():
+    scene = Scene(saga_plan())
+    first = await scene.host.run("document.process", ORDER, idempotency_key="k")
+    again = await scene.new_host().run("document.process", ORDER, idempotency_key="k")
+    assert first == again
+    assert scene.world.effects == ["ocr.upload(o)"]
+    other = await scene.host.run("document.process", ORDER, idempotency_key="k", tenant_id="t")
+    assert other.instance_id != first.instance_id
+    with pytest.raises(IdempotencyConflict):
+        await scene.host.run("document.process", Submit(document_id="else"), idempotency_key="k")
+
+
+async def test_a_durable_flow_without_a_journal_is_refused_before_its_first_step():
+    scene = Scene(saga_plan())
+    host = scene.new_host(journal=None)
+    with pytest.raises(DurabilityNotConfigured) as refused:
+        await host.run("document.process", ORDER)
+    assert refused.value.code == "flow.durability_not_configured"
+    assert scene.world.effects == []
+
+
+async def test_an_ephemeral_flow_runs_without_a_journal_and_takes_no_key():
+    scene = Scene(plan(upload(0), profile=Profile.EPHEMERAL, output=Job, returns=lambda ctx: ctx.get(Job)))
+    host = scene.new_host(journal=None)
+    outcome = await host.run("document.process", ORDER)
+    assert isinstance(outcome, Completed)
+    assert outcome.value == Job(job_id="job-o")
+    with pytest.raises(ProfileIsNotDurable):
+        await host.run("document.process", ORDER, idempotency_key="k")
+
+
+async def test_an_ephemeral_flow_fails_and_unwinds_like_a_durable_one():
+    scene = Scene(plan(upload(0), archive(1), extract(2), profile=Profile.EPHEMERAL))
+    scene.world.raising["document.extract"] = OSError("gone")
+    outcome = await scene.new_host(journal=None).run("document.process", ORDER)
+    assert isinstance(outcome, Failed)
+    assert scene.world.effects[2:] == ["offer.unarchive(o)", "ocr.cancel(job-o)"]
+
+
+async def test_capabilities_are_checked_when_the_host_is_made():
+    scene = Scene()
+    world = scene.world
+    plans = [plan(upload(0), archive(1))]
+    given = [Upload(world), Cancel(world), Archive(world), Unarchive(world)]
+    FlowHost(plans, given)
+    FlowHost(plans, [partial(cls, world) for cls in (Upload, Cancel, Archive, Unarchive)])
+    with pytest.raises(CapabilityMissing, match=r"Archive \(offer.archive\), Unarchive"):
+        FlowHost(plans, given[:2])
+    with pytest.raises(CapabilityDuplicate, match="Upload"):
+        FlowHost(plans, [*given, Upload(world)])
+    with pytest.raises(CapabilityUnknown, match="Escalate"):
+        FlowHost(plans, [*given, CLASSES[3](world)])
+    with pytest.raises(CapabilityUnknown, match="is a class"):
+        FlowHost(plans, [*given, Upload])
+    with pytest.raises(CapabilityUnknown, match="no capability"):
+        FlowHost(plans, [*given, object()])
+
+
+class SomeFlow(Flow[Submit, Result]):
+    def define(self, flow):
+        raise NotImplementedError
+
+
+async def test_a_flow_class_is_no_plan():
+    with pytest.raises(NotAPlan, match="flowx build"):
+        FlowHost([SomeFlow])
+    scene = Scene(saga_plan())
+    with pytest.raises(NotAPlan):
+        await scene.host.run(SomeFlow, ORDER)
+    with pytest.raises(UnknownPlan, match=r"it has document\.process"):
+        await scene.host.run("document.proces", ORDER)
+    with pytest.raises(InputMismatch, match="takes a Submit"):
+        await scene.host.run("document.process", Job(job_id="x"))
+
+
+async def test_an_empty_catalogue_is_a_host_of_no_flow():
+    with pytest.raises(UnknownPlan, match="no flow at all"):
+        await FlowHost(Catalog(())).run("x", ORDER)
+
+
+@pytest.mark.parametrize(
+    ("stale", "says"),
+    [
+        (plan(replace(upload(0), capability=replace(upload(0).capability, version="0.9.0"))), "had version '0.9.0'"),
+        (plan(Step(0, "s", replace(STATUS, idempotent=False))), "had idempotent False and has True"),
+        (plan(extract(0), contracts=(ContractUse(Submit, ("document_id",)),)), "had the members document_id and has"),
+    ],
+)
+async def test_a_plan_older_than_its_code_is_refused_and_says_what_moved(stale, says):
+    with pytest.raises(PlanStale, match="Run `flowx build`") as refused:
+        Scene(stale)
+    assert says in str(refused.value)
+    assert refused.value.code == "flow.plan_stale"
+
+
+async def test_a_fresh_plan_is_not_stale():
+    Scene(plan(upload(0), contracts=(ContractUse(Submit, ("document_id", "note?")), ContractUse(Job, None))))
+
+
+async def test_an_instance_of_a_plan_this_node_lacks_is_counted_logged_once_and_left_alone(caplog):
+    scene = Scene(saga_plan())
+    outcome = await scene.host.run("document.process", ORDER)
+    scene.clock.advance(timedelta(days=8))
+    other = Scene(saga_plan(digest="d2"))
+    other.journal, other.clock = scene.journal, scene.clock
+    host = other.new_host()
+    before = replace((await scene.history()).instance, fence=0)
+    await host.sweep_once()
+    await host.sweep_once()
+    assert replace((await scene.history()).instance, fence=0) == before
+    assert await scene.journal.live_leases(outcome.instance_id) == 0
+    assert host.not_runnable[("document.process", "1.0.0", "d1")] == 2
+    assert sum("does not have the plan" in record.getMessage() for record in caplog.records) == 1
+    with pytest.raises(NotRunnable):
+        await host.resume(outcome.instance_id)
+
+
+async def test_a_run_that_loses_its_lease_stops_and_does_not_unwind():
+    scene = Scene(plan(upload(0), archive(1)))
+
+    def taken_over():
+        scene.clock.advance(TTL + timedelta(seconds=1))
+        entry = scene.journal._entries[scene.only()]
+        scene.journal._acquire(entry, "another node", TTL)
+
+    scene.world.hooks["offer.archive"] = taken_over
+    outcome = await scene.host.run("document.process", ORDER)
+    assert isinstance(outcome, Suspended)
+    assert await scene.state() is State.RUNNING
+    assert scene.world.effects == ["ocr.upload(o)", "offer.archive(o)"]
+    assert await scene.rows() == ["|0|ocr.upload|Success"]
+
+
+async def test_a_cancelled_attempt_leaves_no_row_and_no_lease():
+    scene = Scene(plan(upload(0), archive(1)))
+
+    def cancelled():
+        raise asyncio.CancelledError
+
+    scene.world.hooks["offer.archive"] = cancelled
+    with pytest.raises(asyncio.CancelledError):
+        await scene.host.run("document.process", ORDER)
+    assert await scene.rows() == ["|0|ocr.upload|Success"]
+    assert await scene.journal.live_leases(scene.only()) == 0
+    scene.world.hooks.clear()
+    assert isinstance(await scene.new_host().resume(scene.only()), Completed)
+    assert scene.world.effects == ["ocr.upload(o)", "offer.archive(o)"]
+
+
+async def test_the_end_is_one_commit_with_the_last_row():
+    scene = Scene(document_plan())
+    scene.world.ready_after = 1
+    await scene.host.run("document.process", ORDER)
+    last = scene.journal.commits[-1]
+    assert [row.capability_id for row in last.rows] == ["document.extract", "document.processed"]
+    assert (last.state, last.release_lease, len(last.events)) == (State.COMPLETED, True, 1)
+
+
+async def test_what_an_attempt_read_from_outside_is_in_its_own_row():
+    scene = Scene(plan(upload(0), archive(1)))
+    drawn = []
+
+    async def draws(request: Submit, ctx) -> Job:
+        drawn.extend((ctx.new_id(), ctx.random.random()))
+        return Job(job_id=str(ctx.new_id()))
+
+    scene.new_host(substitutes={"ocr.upload": draws})
+    await scene.host.run("document.process", ORDER)
+    first, second = (await scene.history()).rows
+    assert first.captured.ids[0] == drawn[0]
+    assert len(first.captured.ids) == 2
+    assert first.captured.random_seed is not None
+    assert (second.captured.ids, second.captured.random_seed) == ((), None)
+    assert first.captured.utc_now == scene.clock.now()
+
+
+async def test_a_predicate_sees_the_instant_it_saw_on_every_pass():
+    seen = []
+    branch = Branch(1, lambda ctx: seen.append(ctx.utc_now) is None, 2)
+    scene = Scene(plan(upload(0), branch, Delay(2, "a", timedelta(days=1)), Delay(3, "b", timedelta(days=1))))
+    started = scene.clock.now()
+    await scene.host.run("document.process", ORDER)
+    assert await scene.to_the_end() is State.COMPLETED
+    assert seen == [started] * 3
+
+
+async def test_a_host_sweeps_by_itself_while_it_is_entered_and_drains_when_it_is_left():
+    settled = asyncio.Event()
+    scene = Scene(plan(upload(0), Delay(1, "short", timedelta(seconds=5)), extract(2)))
+    scene.world.hooks["document.extract"] = settled.set
+    host = scene.new_host(sweep_interval=timedelta(milliseconds=20))
+    async with host:
+        outcome = await host.run("document.process", ORDER)
+        assert isinstance(outcome, Suspended)
+        scene.clock.advance(timedelta(seconds=6))
+        await asyncio.wait_for(settled.wait(), 5)
+    assert await scene.state() is State.COMPLETED
+    with pytest.raises(HostClosed):
+        await host.run("document.process", ORDER)
+    assert len(asyncio.all_tasks()) == 1
+
+
+async def test_parking_leaves_no_task_behind():
+    scene = Scene(saga_plan())
+    async with scene.new_host(sweep_interval=timedelta(hours=1)) as host:
+        before = asyncio.all_tasks()
+        for number in range(20):
+            await host.run("document.process", ORDER, idempotency_key=str(number))
+        assert asyncio.all_tasks() == before
+
+
+async def test_many_senders_to_one_instance_lose_nothing_and_take_nothing_twice():
+    scene = Scene(saga_plan())
+    outcome = await scene.host.run("document.process", ORDER)
+    hosts = [scene.new_host() for _ in range(5)]
+    await asyncio.gather(*(host.signal(outcome.instance_id, Signed(by=str(n))) for n, host in enumerate(hosts)))
+    assert (await scene.rows()).count("|1|offer.signed|Success") == 1
+    assert len((await scene.history()).inbox) == 4
+
+
+async def test_plain_functions_run_beside_the_event_loop():
+    import threading
+
+    threads = []
+    scene = Scene(document_plan())
+    scene.world.ready_after = 1
+    scene.world.hooks["ocr.status"] = lambda: threads.append(threading.current_thread())
+    scene.world.hooks["ocr.upload"] = lambda: threads.append(threading.current_thread())
+    await scene.host.run("document.process", ORDER)
+    assert threads[0] is threading.main_thread()
+    assert threads[1] is not threading.main_thread()
+
+
+async def test_the_capability_gives_what_it_declares_or_fails():
+    scene = Scene(plan(upload(0), archive(1)))
+
+    async def gives_another(request, ctx):
+        return Submit(document_id="x")
+
+    scene.new_host(substitutes={"offer.archive": gives_another})
+    outcome = await scene.host.run("document.process", ORDER)
+    assert isinstance(outcome, Failed)
+    assert outcome.error.code == "capability.wrong_result"
+    assert scene.world.effects == ["ocr.upload(o)", "ocr.cancel(job-o)"]
+
+
+async def test_a_host_of_its_own_clock_and_journal_needs_nothing_else():
+    clock = VirtualClock()
+    scene = Scene()
+    host = FlowHost([plan(extract(0), input=Job)], [CLASSES[4](scene.world)], journal=MemoryJournal(clock.now))
+    assert isinstance(await host.run("document.process", Job(job_id="j")), Completed)
