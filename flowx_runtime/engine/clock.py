@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Protocol
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Protocol, TypeAlias
+
+Pause: TypeAlias = Callable[[timedelta], Awaitable[None]]
+"""Lets other work run for a while; tests give one that does not wait."""
 
 
 class Clock(Protocol):
@@ -21,3 +26,8 @@ class SystemClock:
 
     def now(self) -> datetime:
         return datetime.now(UTC)
+
+
+async def pause_for_real(duration: timedelta) -> None:
+    """Sleep on the event loop."""
+    await asyncio.sleep(duration.total_seconds())

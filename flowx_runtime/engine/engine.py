@@ -13,7 +13,7 @@ from uuid import UUID
 
 from flowx_runtime.engine.bag import Bag
 from flowx_runtime.engine.capabilities import Capabilities
-from flowx_runtime.engine.clock import Clock
+from flowx_runtime.engine.clock import Clock, Pause, pause_for_real
 from flowx_runtime.engine.codec import decode, encode
 from flowx_runtime.engine.ended import Ended
 from flowx_runtime.engine.failures import (
@@ -24,20 +24,16 @@ from flowx_runtime.engine.failures import (
     SignalArrived,
 )
 from flowx_runtime.engine.frame import Frame
+from flowx_runtime.engine.guards import Guards
 from flowx_runtime.engine.session import Session
 from flowx_runtime.engine.sub_flow import Children
-from flowx_runtime.engine.unwind import Pause, Unwinder
+from flowx_runtime.engine.unwind import Unwinder
 from flowx_runtime.engine.walker import Walker
 from flowx_runtime.journal.contract import Journal, JournalUnavailable
 from flowx_runtime.journal.records import History, Lease, StagedEvent, State, StoredError
 from flowx_runtime.plan.plan import Plan
 
 _LOG = logging.getLogger("flowx.engine")
-
-
-async def pause_for_real(duration: timedelta) -> None:
-    """Let other work run for a while."""
-    await asyncio.sleep(duration.total_seconds())
 
 
 class Engine:
@@ -60,7 +56,8 @@ class Engine:
         self.lease_ttl = lease_ttl
         self._journal = journal
         self._clock = clock
-        self._capabilities = capabilities
+        self._guards = Guards(capabilities)
+        self._pause = pause
         self._random = random or Random()
         self._on_hint = on_hint
         self._detached: set[asyncio.Task[Any]] = set()
@@ -137,8 +134,9 @@ class Engine:
         walker = Walker(
             session,
             clock=self._clock,
-            capabilities=self._capabilities,
+            guards=self._guards,
             random=self._random,
+            pause=self._pause,
             children=self._children,
         )
         frame = Frame("", Bag(session.input, session.started))

@@ -146,12 +146,11 @@ class Session:
         self,
         row: StepRow,
         *,
-        undo: Undo | None = None,
         event: StagedEvent | None = None,
         taken: Delivery | None = None,
     ) -> None:
         """Write a row with the next commit."""
-        self._remember(row, undo)
+        self._remember(row)
         if self.journal is None:
             return
         self._rows.append(row)
@@ -159,6 +158,11 @@ class Session:
             self._events.append(event)
         if taken is not None:
             self._taken.append(taken.delivery_id)
+
+    def push_undo(self, undo: Undo | None) -> None:
+        """Note what would undo a step that no journal records."""
+        if undo is not None:
+            self.undo_stack.append(undo)
 
     def stage(self, events: Sequence[StagedEvent]) -> None:
         """Stage events with the next commit."""
@@ -214,13 +218,13 @@ class Session:
         self._mark_running = False
         self._remember(row)
 
-    def _remember(self, row: StepRow, undo: Undo | None = None) -> None:
+    def _remember(self, row: StepRow) -> None:
         key = (row.scope, row.step_id)
         self._attempts[key] = max(row.attempt, self._attempts.get(key, 0))
         match row.outcome:
             case RowOutcome.SUCCESS | RowOutcome.DEGRADED:
                 self.done[key] = row
-                entry = undo_of_row(self.plan, self.instance_id, row) if self.journal is not None else undo
+                entry = undo_of_row(self.plan, self.instance_id, row) if self.journal is not None else None
                 if entry is not None:
                     self.undo_stack.append(entry)
             case RowOutcome.COMPENSATED:

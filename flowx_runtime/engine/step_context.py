@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
+import secrets
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from datetime import datetime
 from random import Random
 from typing import Any, ClassVar
@@ -12,7 +12,8 @@ from uuid import UUID
 
 from flowx_runtime.authoring.contexts import Logger
 from flowx_runtime.authoring.errors import FlowxError
-from flowx_runtime.engine.capture import Capture
+from flowx_runtime.engine.identity import idempotency_key, mint_id, undo_idempotency_key
+from flowx_runtime.journal.records import Captured
 
 _LOG = logging.getLogger("flowx.capability")
 
@@ -49,33 +50,85 @@ class BoundLogger:
             _LOG.log(level, "%s %s", message, " ".join(f"{k}={v}" for k, v in bound.items()), extra={"flowx": bound})
 
 
-@dataclass(slots=True)
 class StepRun:
-    """One attempt at one step. Implements `StepContext`."""
+    """One attempt at one step. Implements `StepContext`.
 
-    capture: Capture
-    instance_id: UUID
-    flow_id: str
-    capability_id: str
-    attempt: int
-    scope: str
-    idempotency_key: str
-    deadline: datetime | None = None
-    principal: str | None = None
-    compensating_for: str | None = None
-    step_transaction: Any = None
-    """Begins the step's transaction; `None` where the journal has none."""
+    What few capabilities ask for (the key, ids, randomness) is made when it is asked for. What was read from outside
+    is recorded with this attempt's own row and nobody else's.
+    """
+
+    __slots__ = (
+        "_ids",
+        "_random",
+        "_seed",
+        "attempt",
+        "capability_id",
+        "compensating_for",
+        "deadline",
+        "effect_scope",
+        "flow_id",
+        "instance_id",
+        "name",
+        "principal",
+        "scope",
+        "step_transaction",
+        "utc_now",
+    )
+
+    def __init__(
+        self,
+        utc_now: datetime,
+        *,
+        instance_id: UUID,
+        flow_id: str,
+        capability_id: str,
+        name: str,
+        attempt: int,
+        scope: str,
+        effect_scope: str,
+        deadline: datetime | None = None,
+        principal: str | None = None,
+        compensating_for: str | None = None,
+    ) -> None:
+        self.utc_now = utc_now
+        self.instance_id = instance_id
+        self.flow_id = flow_id
+        self.capability_id = capability_id
+        self.name = name
+        self.attempt = attempt
+        self.scope = scope
+        self.effect_scope = effect_scope
+        """The scope of the one effect that all attempts of a step share: of a poll, the poll's own."""
+        self.deadline = deadline
+        self.principal = principal
+        self.compensating_for = compensating_for
+        self.step_transaction: Any = None
+        """Begins the step's transaction; `None` where the journal has none."""
+        self._ids: list[UUID] = []
+        self._seed: int | None = None
+        self._random: Random | None = None
 
     @property
-    def utc_now(self) -> datetime:
-        return self.capture.utc_now
+    def idempotency_key(self) -> str:
+        of = idempotency_key if self.compensating_for is None else undo_idempotency_key
+        return of(self.instance_id, self.effect_scope, self.name)
 
     @property
     def random(self) -> Random:
-        return self.capture.random
+        """Seeded when it is first asked for; the seed is recorded."""
+        if self._random is None:
+            self._seed = secrets.randbits(63)
+            self._random = Random(self._seed)
+        return self._random
 
     def new_id(self) -> UUID:
-        return self.capture.new_id()
+        minted = mint_id(self.utc_now)
+        self._ids.append(minted)
+        return minted
+
+    def captured(self) -> Captured:
+        """What this attempt read from outside."""
+        return Captured(self.utc_now, tuple(self._ids), self._seed)
 
     @property
     def log(self) -> Logger:

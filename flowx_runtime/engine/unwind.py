@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import timedelta
 from random import Random
@@ -12,10 +12,8 @@ from typing import Any, Final
 from flowx_runtime.authoring.backoff import Backoff
 from flowx_runtime.authoring.policies import Retry
 from flowx_runtime.engine.capabilities import Capabilities
-from flowx_runtime.engine.capture import Capture
-from flowx_runtime.engine.clock import Clock
+from flowx_runtime.engine.clock import Clock, Pause
 from flowx_runtime.engine.failures import Disowned
-from flowx_runtime.engine.identity import undo_idempotency_key
 from flowx_runtime.engine.invocation import invoke
 from flowx_runtime.engine.session import Session
 from flowx_runtime.engine.step_context import StepRun
@@ -29,8 +27,6 @@ DEFAULT_RETRY: Final = Retry(3, Backoff.exponential_jitter("PT0.1S", "PT1S"))
 """For an undo without a policy of its own: one lost packet must not strand an operator."""
 
 _LONGEST_PAUSE = timedelta(seconds=1)
-
-Pause = Callable[[timedelta], Awaitable[None]]
 
 
 class Unwinder:
@@ -108,15 +104,15 @@ class Unwinder:
 
     async def _attempt(self, session: Session, undo: Undo) -> StoredError | None:
         await session.flush()
-        capture = Capture(self._clock.now())
         context = StepRun(
-            capture=capture,
+            self._clock.now(),
             instance_id=undo.instance_id,
             flow_id=undo.flow_id,
             capability_id=undo.use.id,
             attempt=session.attempt_after((undo.scope, undo.step_id)),
+            name=undo.name,
             scope=undo.origin_scope,
-            idempotency_key=undo_idempotency_key(undo.instance_id, undo.origin_scope, undo.name),
+            effect_scope=undo.origin_scope,
             compensating_for=undo.compensates,
         )
         answer = await invoke(undo.use, self._capabilities.call(undo.use), undo.value(), context)
@@ -129,7 +125,7 @@ class Unwinder:
                 outcome=RowOutcome.COMPENSATED if answer.error is None else RowOutcome.FAILURE,
                 name=undo.name,
                 error=answer.error,
-                captured=capture.captured(),
+                captured=context.captured(),
                 duration_ms=answer.duration_ms,
             )
         )

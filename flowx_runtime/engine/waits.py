@@ -41,6 +41,8 @@ class PollFacts:
     """The wake instant that was recorded after the last attempt."""
     has_just_attempted: bool
     """An attempt was made in this very pass: there is one per invocation."""
+    has_begun_next: bool = False
+    """The next attempt was made, failed, and is to be made again by its policy: the schedule has been waited for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def judge_poll(
 
     The budget runs from the clock that attempt 0 captured, which is the clock that decides whether the next is due.
     """
-    if facts.first_attempt is None:
+    if facts.first_attempt is None or facts.has_begun_next:
         return PollVerdict(Verdict.ATTEMPT)
     ends_at = facts.first_attempt + budget
     is_spent = interval.attempts is not None and facts.attempts >= interval.attempts

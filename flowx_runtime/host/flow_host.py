@@ -18,13 +18,12 @@ from uuid import UUID, uuid4
 from flowx_runtime.authoring.messages import signal_declaration
 from flowx_runtime.authoring.vocabulary import Profile
 from flowx_runtime.engine.capabilities import Capabilities
-from flowx_runtime.engine.clock import Clock, SystemClock
+from flowx_runtime.engine.clock import Clock, Pause, SystemClock, pause_for_real
 from flowx_runtime.engine.codec import decode, encode
 from flowx_runtime.engine.ended import Ended
-from flowx_runtime.engine.engine import Engine, pause_for_real
+from flowx_runtime.engine.engine import Engine
 from flowx_runtime.engine.identity import mint_id, started_id
 from flowx_runtime.engine.session import CHILD_FINISHED
-from flowx_runtime.engine.unwind import Pause
 from flowx_runtime.host.errors import (
     DurabilityNotConfigured,
     HostClosed,
@@ -76,7 +75,7 @@ class FlowHost:
         lease_ttl: how long a node that dies keeps its instances from others.
         drain: how long leaving waits for runs that are under way.
         substitutes: by capability id, a callable `(request, ctx)` that answers instead; for tests.
-        pause: how to wait between attempts at an undo.
+        pause: how to wait for less than a second between two attempts.
         random: where jitter comes from.
 
     Raises:

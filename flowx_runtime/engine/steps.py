@@ -1,0 +1,177 @@
+"""Steps: one capability, called with what the bag or a map gives, until it answers or its policy is used up."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from flowx_runtime.authoring.policies import Retry
+from flowx_runtime.authoring.vocabulary import Category
+from flowx_runtime.engine import failures
+from flowx_runtime.engine.codec import encode
+from flowx_runtime.engine.failures import FlowFailure, stored_error
+from flowx_runtime.engine.frame import Frame, Moved, Waits
+from flowx_runtime.engine.invocation import Answer, OpenTransaction, invoke
+from flowx_runtime.engine.step_context import StepRun
+from flowx_runtime.engine.undo import takes_result, undo_of_step
+from flowx_runtime.engine.waits import earliest
+from flowx_runtime.journal.records import RowOutcome, StepRow, StoredError, Wait
+from flowx_runtime.plan.nodes import Step
+
+if TYPE_CHECKING:
+    from flowx_runtime.engine.walker import Walker
+
+LONGEST_PAUSE: Final = timedelta(seconds=1)
+"""A longer gap between attempts is not slept through: the instance parks."""
+
+_MAY_PASS = frozenset({Category.CONFLICT.value, Category.UNAVAILABLE.value, Category.INTERNAL.value})
+
+
+async def step(walker: Walker, frame: Frame, node: Step) -> Moved:
+    """Run a step node, or pass its row."""
+    row = walker.session.done.get((frame.scope, node.index))
+    if row is not None:
+        walker.pass_row(frame, row, node.capability.result)
+        return node.index + 1
+    walker.check_deadline()
+    return await perform(walker, frame, node, frame.scope) or node.index + 1
+
+
+async def perform(walker: Walker, frame: Frame, node: Step, scope: str) -> Waits:
+    """Call the capability until it answers; every attempt that ended is a row, a cancelled one leaves none.
+
+    Gives the wait for the next attempt, where that is too far off to stay awake for.
+    """
+    session = walker.session
+    key = (scope, node.index)
+    retry = None if node.policy is None else node.policy.retry
+    known = session.failed.get(key)
+    if known is not None and known.error is not None:
+        if not _is_retried(retry, known.attempt, known.error):
+            raise FlowFailure(known.error)
+        due = session.recorded_waits.get(key)
+        if due is not None and walker.clock.now() < due:
+            return (Wait(scope, node.index, due),)
+    while True:
+        failed = await _attempt(walker, frame, node, scope)
+        if failed is None:
+            return ()
+        error, row = failed.error, failed.row
+        if row is None or retry is None or not _is_retried(retry, row.attempt, error):
+            raise failed
+        session.record(row)
+        gap = retry.backoff.gap(row.attempt - 1, draw=walker.random.random())
+        if gap > LONGEST_PAUSE and session.is_durable:
+            return (Wait(scope, node.index, earliest(walker.clock.now() + gap, session.deadline)),)
+        await session.flush()
+        await walker.pause(gap)
+        walker.check_deadline()
+
+
+def _is_retried(retry: Retry | None, attempts: int, error: StoredError) -> bool:
+    return retry is not None and attempts < retry.attempts and error.category in _MAY_PASS
+
+
+async def _attempt(walker: Walker, frame: Frame, node: Step, scope: str) -> FlowFailure | None:
+    session, use, bag = walker.session, node.capability, frame.bag
+    if node.request is not None:
+        request = walker.ask(node.request, bag, failures.MAP_FAILED)
+    else:
+        request = bag.find(use.request)
+        if request is None:
+            walker.ask(lambda bag: bag.get(use.request), bag, failures.VALUE_MISSING)
+    is_durable = session.journal is not None
+    if is_durable:
+        await session.flush()
+    now = walker.clock.now()
+    bag.utc_now = now
+    context = StepRun(
+        now,
+        instance_id=session.instance_id,
+        flow_id=session.plan.flow_id,
+        capability_id=use.id,
+        name=node.name,
+        attempt=session.attempt_after((scope, node.index)),
+        scope=scope,
+        effect_scope=frame.scope,
+        deadline=session.deadline,
+        principal=session.principal,
+    )
+    call = walker.guards.guarded(use, node.policy)
+    if is_durable:
+        return await _attempt_in_journal(walker, frame, node, context, request)
+    answer = await invoke(use, call, request, context)
+    if answer.error is not None:
+        return FlowFailure(answer.error, _row(node, context, answer))
+    if node.compensation is not None:
+        undo = undo_of_step(session.plan, session.instance_id, node, scope, request=request, result=answer.value)
+        session.push_undo(undo)
+    if use.result is not None:
+        bag.put(use.result, answer.value)
+    return None
+
+
+async def _attempt_in_journal(
+    walker: Walker, frame: Frame, node: Step, context: StepRun, request: Any
+) -> FlowFailure | None:
+    session, use = walker.session, node.capability
+    transaction = _transaction(walker)
+    if transaction is not None:
+        context.step_transaction = transaction.join
+    try:
+        answer = await invoke(use, walker.guards.guarded(use, node.policy), request, context)
+    except BaseException:
+        if transaction is not None:
+            await transaction.roll_back()
+        raise
+    row = _written_row(node, context, answer, request)
+    if row.error is not None:
+        if transaction is not None:
+            await transaction.roll_back()
+        return FlowFailure(row.error, row)
+    if transaction is not None and transaction.is_open:
+        await transaction.commit(session.commit_of(row))
+        session.note_written(row)
+    else:
+        session.record(row)
+    if use.result is not None:
+        frame.bag.put(use.result, answer.value)
+    return None
+
+
+def _transaction(walker: Walker) -> OpenTransaction | None:
+    begin = getattr(walker.session.journal, "transaction", None)
+    return None if begin is None else OpenTransaction(begin)
+
+
+def _written_row(node: Step, context: StepRun, answer: Answer, request: Any) -> StepRow:
+    if answer.error is not None:
+        return _row(node, context, answer)
+    contract = node.capability.result
+    try:
+        result = None if contract is None else encode(contract, answer.value)
+        # The request is kept only where the undo of this very row needs it.
+        keeps_request = node.compensation is not None and not takes_result(node)
+        kept = encode(node.capability.request, request) if keeps_request else None
+    except Exception as unwritable:  # a value that JSON cannot carry is the capability's defect
+        error = stored_error(unwritable, (request, answer.value), code=failures.WRONG_RESULT)
+        return _row(node, context, Answer(None, error, answer.duration_ms))
+    return _row(node, context, answer, request=kept, result=result)
+
+
+def _row(
+    node: Step, context: StepRun, answer: Answer, *, request: str | None = None, result: str | None = None
+) -> StepRow:
+    return StepRow(
+        scope=context.scope,
+        step_id=node.index,
+        attempt=context.attempt,
+        capability_id=node.capability.id,
+        outcome=RowOutcome.SUCCESS if answer.error is None else RowOutcome.FAILURE,
+        name=node.name,
+        request=request,
+        result=result,
+        error=answer.error,
+        captured=context.captured(),
+        duration_ms=answer.duration_ms,
+    )

@@ -1,0 +1,163 @@
+"""Waits: for a signal, for the clock, for an answer that is asked for again and again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from flowx_runtime.authoring.vocabulary import Category
+from flowx_runtime.engine import failures, steps
+from flowx_runtime.engine.codec import decode
+from flowx_runtime.engine.failures import FlowFailure, failure, stored_error
+from flowx_runtime.engine.frame import Frame, Moved
+from flowx_runtime.engine.session import TIMED_OUT
+from flowx_runtime.engine.waits import PollFacts, PollVerdict, Verdict, due_at, earliest, judge_poll
+from flowx_runtime.journal.records import Wait
+from flowx_runtime.plan.nodes import AwaitSignal, Delay, Poll, Step
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from flowx_runtime.engine.walker import Walker
+
+DELAY: Final = "flow.delay"
+"""Capability id of the row by which a delay says that it is over."""
+
+
+def delay(walker: Walker, frame: Frame, node: Delay) -> Moved:
+    """Park on the clock."""
+    session, key = walker.session, (frame.scope, node.index)
+    row = session.done.get(key)
+    if row is not None:
+        walker.pass_row(frame, row, None)
+        return node.index + 1
+    walker.check_deadline()
+    now = walker.clock.now()
+    due = due_at(recorded=session.recorded_waits.get(key), now=now, duration=node.duration)
+    if now < due:
+        return (Wait(frame.scope, node.index, earliest(due, session.deadline)),)
+    walker.record(frame, node, DELAY)
+    return node.index + 1
+
+
+async def await_signal(walker: Walker, frame: Frame, node: AwaitSignal) -> Moved:
+    """Park until a signal or a timeout."""
+    session, key = walker.session, (frame.scope, node.index)
+    after = node.index + 1 if node.signal_target is None else node.signal_target
+    row = session.done.get(key)
+    if row is not None:
+        walker.pass_row(frame, row, node.signal.type if row.capability_id == node.signal.id else None)
+        return after
+    if node.signal_target is not None and session.has_entered(frame.scope, node.index + 1, after):
+        return await _time_out(walker, frame, node, node.index + 1, after)
+    walker.check_deadline()
+    if _take_signal(walker, frame, node, node.signal.id, node.signal.type):
+        return after
+    now = walker.clock.now()
+    due = due_at(recorded=session.recorded_waits.get(key), now=now, duration=node.timeout)
+    if now < due:
+        return (Wait(frame.scope, node.index, earliest(due, session.deadline), node.signal.id),)
+    if node.signal_target is None:
+        raise failure(
+            failures.SIGNAL_NOT_RECEIVED,
+            Category.UNAVAILABLE,
+            f"{node.signal.id!r} was not delivered within {node.timeout}",
+        )
+    return await _time_out(walker, frame, node, node.index + 1, after)
+
+
+async def poll(walker: Walker, frame: Frame, node: Poll) -> Moved:
+    """Ask until the predicate holds, a signal ends it, or the budget is spent.
+
+    The order is deadline, predicate, signal, schedule: a finished poll must not eat a signal of a later wait, and a
+    signal between two attempts ends the poll without one more call.
+    """
+    session = walker.session
+    body = session.plan.nodes[node.index + 1]
+    assert isinstance(body, Step)
+    escalation = node.index + 2
+    after = escalation if node.satisfied_target is None else node.satisfied_target
+    attempts, first_attempt = _pass_attempts(walker, frame, body)
+    ending = session.done.get((frame.scope, node.index))
+    if ending is not None:
+        by_signal = node.signal is not None and ending.capability_id == node.signal.id
+        walker.pass_row(frame, ending, node.signal.type if node.signal is not None and by_signal else None)
+        return after
+    if node.satisfied_target is not None and session.has_entered(frame.scope, escalation, after):
+        return await _time_out(walker, frame, node, escalation, after)
+    has_just_attempted = False
+    while True:
+        walker.check_deadline()
+        if attempts and walker.ask(node.until, frame.bag, failures.PREDICATE_FAILED):
+            return after
+        if node.signal is not None and _take_signal(walker, frame, node, node.signal.id, node.signal.type):
+            return after
+        parked_at = frame.inner(attempts - 1) if attempts else frame.scope
+        attempt_scope = frame.inner(attempts)
+        facts = PollFacts(
+            attempts=attempts,
+            first_attempt=first_attempt,
+            recorded=session.recorded_waits.get((parked_at, node.index)),
+            has_just_attempted=has_just_attempted,
+            has_begun_next=(attempt_scope, body.index) in session.failed,
+        )
+        judged = _judge(walker, node, facts)
+        match judged.verdict:
+            case Verdict.PARK:
+                assert judged.wake_at is not None
+                return (Wait(parked_at, node.index, judged.wake_at, node.signal.id if node.signal else None),)
+            case Verdict.OVER if node.satisfied_target is None:
+                detail = f"{body.name!r} did not satisfy the poll in {attempts} attempts"
+                raise failure(failures.POLL_NOT_SATISFIED, Category.UNAVAILABLE, detail)
+            case Verdict.OVER:
+                return await _time_out(walker, frame, node, escalation, after)
+            case Verdict.ATTEMPT:
+                waits = await steps.perform(walker, frame, body, attempt_scope)
+                if waits:
+                    return waits
+                first_attempt = first_attempt or frame.bag.utc_now
+                attempts += 1
+                has_just_attempted = True
+
+
+def _pass_attempts(walker: Walker, frame: Frame, body: Step) -> tuple[int, datetime | None]:
+    """Pass the attempts there are; how many, and the clock that the first one captured."""
+    attempts, first_attempt = 0, None
+    while (row := walker.session.done.get((frame.inner(attempts), body.index))) is not None:
+        walker.pass_row(frame, row, body.capability.result)
+        first_attempt = first_attempt or row.captured.utc_now
+        attempts += 1
+    return attempts, first_attempt
+
+
+def _judge(walker: Walker, node: Poll, facts: PollFacts) -> PollVerdict:
+    return judge_poll(
+        facts,
+        interval=node.interval,
+        budget=node.timeout,
+        now=walker.clock.now(),
+        deadline=walker.session.deadline,
+        draw=walker.random.random(),
+    )
+
+
+def _take_signal(walker: Walker, frame: Frame, node: AwaitSignal | Poll, signal_id: str, contract: type[Any]) -> bool:
+    """Make a delivered signal the wait's own row, if there is one."""
+    delivery = walker.session.take(signal_id)
+    if delivery is None:
+        return False
+    try:
+        frame.bag.put(contract, decode(contract, delivery.payload))
+    except ValueError as error:
+        raise FlowFailure(stored_error(error, (), code=failures.SIGNAL_INVALID)) from error
+    walker.record(frame, node, signal_id, result=delivery.payload, taken=delivery)
+    return True
+
+
+async def _time_out(walker: Walker, frame: Frame, node: AwaitSignal | Poll, start: int, end: int) -> Moved:
+    """Run the timeout block. A timeout has no row: the block's rows, or a wait open in it, are its evidence."""
+    waits = await walker.walk(frame, start, end)
+    if waits:
+        return waits
+    if not walker.session.has_entered(frame.scope, start, end, with_waits=False):
+        walker.record(frame, node, TIMED_OUT)
+    return end
