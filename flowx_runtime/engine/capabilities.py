@@ -45,7 +45,7 @@ class Capabilities:
     def __init__(self, given: Iterable[Any], substitutes: Mapping[str, Callable[..., Any]] | None = None) -> None:
         self._substitutes = dict(substitutes or {})
         self._instances: dict[type[Any], Any] = {}
-        self._calls: dict[str, Call] = {}
+        self._calls: dict[Any, Call] = {}
         for item in given:
             self._register(item)
 
@@ -55,10 +55,9 @@ class Capabilities:
         Raises:
             CapabilityMissing: it is a class and no instance was given.
         """
-        key = f"{use.id}@{use.version}"
-        call = self._calls.get(key)
+        call = self._calls.get(use.target)
         if call is None:
-            call = self._calls[key] = self._bound(use)
+            call = self._calls[use.target] = self._bound(use)
         return call
 
     def check(self, uses: Iterable[CapabilityUse]) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flowx_runtime.authoring.errors import FlowError
+from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine.capabilities import Call
 from flowx_runtime.engine.codec import redact
 from flowx_runtime.engine.failures import UNHANDLED, WRONG_RESULT, Disowned, stored_error
@@ -39,16 +40,31 @@ async def invoke(use: CapabilityUse, call: Call, request: Any, context: StepRun)
     begun = time.perf_counter()
     try:
         value = await call(request, context)
-    except JournalUnavailable:
-        raise
     except Exception as error:  # whatever a capability raises fails the step, never the host
-        if not isinstance(error, FlowError):
-            _report(error, request, context)
-        return Answer(None, stored_error(error, (request,), code=UNHANDLED), _since(begun))
+        return Answer(None, told(error, request, context), _since(begun))
     if use.result is not None and not isinstance(value, use.result):
-        detail = f"{use.id!r} declares {use.result.__name__} and gave {type(value).__name__}"
-        return Answer(None, StoredError(WRONG_RESULT, "internal", detail), _since(begun))
+        return Answer(None, wrong_result(use, value), _since(begun))
     return Answer(value, None, _since(begun))
+
+
+def told(error: Exception, request: Any, context: StepRun) -> StoredError:
+    """What is kept of an exception that a capability raised; a defect is logged as well.
+
+    Raises:
+        JournalUnavailable: it is one, and so no answer of the capability's.
+    """
+    if isinstance(error, JournalUnavailable):
+        raise error
+    if not isinstance(error, FlowError):
+        _report(error, request, context)
+    return stored_error(error, (request,), code=UNHANDLED)
+
+
+def wrong_result(use: CapabilityUse, value: Any) -> StoredError:
+    """The error of a capability that gave something else than it declares."""
+    given = type(value).__name__
+    contract = "nothing" if use.result is None else use.result.__name__
+    return StoredError(WRONG_RESULT, Category.INTERNAL.value, f"{use.id!r} declares {contract} and gave {given}")
 
 
 class OpenTransaction:

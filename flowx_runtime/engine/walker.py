@@ -62,6 +62,7 @@ class Walker:
         self.pause = pause
         self.children = children
         self._nodes = session.plan.nodes
+        self._step = steps.step_in_memory if session.journal is None else steps.step
 
     async def walk(self, frame: Frame, start: int, end: int) -> Waits:
         """Go from `start` to `end`; gives the open waits, or nothing if `end` was reached.
@@ -71,7 +72,8 @@ class Walker:
         """
         index = start
         while index < end:
-            moved = await self._enter(frame, self._nodes[index])
+            node = self._nodes[index]
+            moved = await (self._step(self, frame, node) if type(node) is Step else self._enter(frame, node))
             if not isinstance(moved, int):
                 return moved
             index = moved
@@ -95,7 +97,7 @@ class Walker:
     async def _enter(self, frame: Frame, node: Node) -> Moved:
         match node:
             case Step():
-                return await steps.step(self, frame, node)
+                return await self._step(self, frame, node)
             case Jump():
                 return node.target
             case Branch():
