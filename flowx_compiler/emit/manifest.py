@@ -159,7 +159,9 @@ def _capability(program: Program, capability: model.Capability, used_by: list[st
             "output": None if capability.result.name == "None" else {"$ref": capability.result.name},
             "authorization": None
             if stance is None
-            else _without_nothing({"kind": stance.kind, "name": stance.argument if stance.kind == "permission" else None}),
+            else _without_nothing(
+                {"kind": stance.kind, "name": stance.argument if stance.kind == "permission" else None}
+            ),
             "idempotent": capability.idempotent,
             "sideEffects": sorted(capability.side_effects),
             "errors": errors,

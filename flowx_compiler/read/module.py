@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 import sys
@@ -47,7 +48,7 @@ def read_module(name: str, file: str, source: bytes, *, is_package: bool) -> Mod
     try:
         body = _with_deep_stack(lambda: _parse(text, lines))
     except cst.ParserSyntaxError as error:
-        return _unreadable(name, file, is_package, lines, _syntax_problem(error, lines))
+        return _unreadable(name, file, is_package, lines, _syntax_problem(error, text, lines))
     except (RecursionError, MemoryError):
         message = "this file nests expressions deeper than the compiler reads"
         return _unreadable(name, file, is_package, lines, _too_complex(message, _START))
@@ -88,10 +89,18 @@ def _too_complex(reason: str, span: Span) -> Problem:
     return Problem(TOO_COMPLEX, reason, "split it into several statements", span)
 
 
-def _syntax_problem(error: cst.ParserSyntaxError, lines: tuple[str, ...]) -> Problem:
-    line = min(max(error.raw_line, 1), len(lines))
-    column = error.raw_column + 1
+def _syntax_problem(error: cst.ParserSyntaxError, text: str, lines: tuple[str, ...]) -> Problem:
+    line, column = error.raw_line, error.raw_column + 1
     reason = _POSITION.sub("", error.message.partition("\n")[0]).strip().rstrip(".")
+    try:
+        # LibCST points behind the mistake; where the running Python agrees that there is one, it points at it.
+        compile(text, "<source>", "exec", ast.PyCF_ONLY_AST)
+    except SyntaxError as exact:
+        line, column, reason = exact.lineno or line, exact.offset or column, exact.msg
+    except (ValueError, RecursionError, MemoryError):
+        pass
+    line = min(max(line, 1), len(lines))
+    column = min(max(column, 1), len(lines[line - 1]) + 1)
     span = Span(line, column, line, column + 1)
     return Problem(CANNOT_PARSE, f"this is not Python: {reason}", "mend the syntax; the other files were checked", span)
 

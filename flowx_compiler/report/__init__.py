@@ -1,0 +1,1 @@
+"""Findings to text, one file per format. Exit codes come from the findings, never from a format."""

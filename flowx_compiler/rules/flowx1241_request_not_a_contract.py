@@ -1,0 +1,40 @@
+"""A request that is no contract.
+
+What it detects: a capability whose request is not annotated, or is not a pydantic model.
+
+Why it matters: The request is bound by its type and stored as JSON.
+
+When to suppress: Never: what the compiler cannot read would be missing from the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flowx_compiler.findings import Finding
+from flowx_compiler.model import Program
+from flowx_compiler.rules.rule import ERROR, Example, Rule
+
+RULE = Rule("FLOWX1241", "request-not-a-contract", ERROR, is_safety=True)
+
+INVALID = (
+    Example(
+        "flow.step(validate_order)",
+        module="""\
+@capability("a.b", version="1.0.0", authorization=Internal())
+async def loose(request: str, ctx: StepContext) -> ManualReview:  # <-
+    return ManualReview(ticket=request)
+""",
+    ),
+)
+
+VALID = (
+    Example(
+        "flow.step(validate_order)",
+    ),
+)
+
+
+def check(program: Program) -> Iterator[Finding]:
+    """Linking has judged it."""
+    yield from RULE.problems(program)
