@@ -13,7 +13,7 @@ from psycopg.rows import tuple_row
 INSTANCE = "select state, wake_at, wake_step_id, wake_scope from flowx.flow_instance where instance_id = %s"
 LEASES = "select count(*) from flowx.flow_lease where instance_id = %s and expires_at > now()"
 ROWS = "select scope, step_id, capability_id, outcome from flowx.flow_step where instance_id = %s order by sequence"
-EVENTS = "select type, payload from flowx.outbox_event where instance_id = %s order by sequence, ordinal"
+EVENTS = "select type, payload from flowx.outbox_event where instance_id = %s order by event_sequence"
 
 Say = Callable[[str], None]
 
