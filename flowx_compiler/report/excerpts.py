@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from flowx_compiler.findings import Finding, Place, Severity
+from flowx_compiler.report.marked_line import mark
 from flowx_compiler.report.style import Style
 
 Lines = Mapping[str, Sequence[str]]
@@ -25,11 +26,11 @@ def _finding(finding: Finding, lines: Lines, style: Style) -> str:
     shown = [place for place, *_ in places if _line(lines, place) is not None]
     width = max((len(str(place.span.line)) for place in shown), default=1)
     parts = [head]
-    for number, (place, label, mark, paint) in enumerate(places):
+    for number, (place, label, sign, paint) in enumerate(places):
         corner = "┌─" if number == 0 else "├─"
         where = f"{place.file}:{place.span.line}:{place.span.column}"
         parts.append(f"{' ' * width} {style.note(corner)} {where}")
-        parts += _excerpt(place, label, mark, _line(lines, place), width, paint, style)
+        parts += _excerpt(place, label, sign, line=_line(lines, place), width=width, paint=paint, style=style)
     margin = " " * width
     if finding.help:
         parts.append(f"{margin} {style.note('=')} help: {finding.help}")
@@ -40,22 +41,19 @@ def _finding(finding: Finding, lines: Lines, style: Style) -> str:
 def _excerpt(
     place: Place,
     label: str,
-    mark: str,
+    sign: str,
+    *,
     line: str | None,
     width: int,
-    paint: object,
+    paint: Callable[[str], str],
     style: Style,
 ) -> list[str]:
-    if line is None or not callable(paint):
-        return [f"{' ' * width} {style.note('│')} {label}"] if label else []
-    span = place.span
-    end = span.end_column if span.end_line == span.line else len(line) + 1
-    # A tab before the caret stays a tab, so that both lines are indented alike.
-    before = "".join("\t" if letter == "\t" else " " for letter in line[: span.column - 1])
-    carets = mark * max(1, min(end, len(line) + 1) - span.column)
-    pointer = f"{before}{paint(f'{carets} {label}'.rstrip())}"
     bar = style.note("│")
-    return [f"{span.line:>{width}} {bar} {line}", f"{' ' * width} {bar} {pointer}"]
+    if line is None:
+        return [f"{' ' * width} {bar} {label}"] if label else []
+    shown = mark(line, place.span)
+    pointer = f"{' ' * shown.start}{paint(f'{sign * shown.length} {label}'.rstrip())}"
+    return [f"{place.span.line:>{width}} {bar} {shown.text}", f"{' ' * width} {bar} {pointer}"]
 
 
 def _line(lines: Lines, place: Place) -> str | None:
