@@ -75,7 +75,7 @@ class StepRun:
         "utc_now",
     )
 
-    def __init__(  # noqa: PLR0917  # made once per step: keywords would cost a third of it
+    def __init__(  # made once per step: keywords would cost a third of it
         self,
         utc_now: datetime,
         instance_id: UUID,

@@ -84,7 +84,6 @@ async def poll(walker: Walker, frame: Frame, node: Poll) -> Moved:
         return after
     if node.satisfied_target is not None and session.has_entered(frame.scope, escalation, after):
         return await _time_out(walker, frame, node, escalation, after)
-    has_just_attempted = False
     while True:
         walker.check_deadline()
         if attempts and walker.ask(node.until, frame.bag, failures.PREDICATE_FAILED):
@@ -97,7 +96,6 @@ async def poll(walker: Walker, frame: Frame, node: Poll) -> Moved:
             attempts=attempts,
             first_attempt=first_attempt,
             recorded=session.recorded_waits.get((parked_at, node.index)),
-            has_just_attempted=has_just_attempted,
             has_begun_next=(attempt_scope, body.index) in session.failed,
         )
         judged = _judge(walker, node, facts)
@@ -116,7 +114,6 @@ async def poll(walker: Walker, frame: Frame, node: Poll) -> Moved:
                     return waits
                 first_attempt = first_attempt or frame.bag.utc_now
                 attempts += 1
-                has_just_attempted = True
 
 
 def _pass_attempts(walker: Walker, frame: Frame, body: Step) -> tuple[int, datetime | None]:

@@ -38,9 +38,8 @@ class PollFacts:
     first_attempt: datetime | None
     """The clock that attempt 0 captured."""
     recorded: datetime | None
-    """The wake instant that was recorded after the last attempt."""
-    has_just_attempted: bool
-    """An attempt was made in this very pass: there is one per invocation."""
+    """The wake instant that was recorded after the last attempt; none where it was made in this very pass, which
+    therefore parks: there is one attempt per invocation."""
     has_begun_next: bool = False
     """The next attempt was made, failed, and is to be made again by its policy: the schedule has been waited for."""
 
@@ -72,7 +71,7 @@ def judge_poll(
     is_spent = interval.attempts is not None and facts.attempts >= interval.attempts
     if now >= ends_at or is_spent:
         return PollVerdict(Verdict.OVER)
-    if facts.recorded is not None and now >= facts.recorded and not facts.has_just_attempted:
+    if facts.recorded is not None and now >= facts.recorded:
         return PollVerdict(Verdict.ATTEMPT)
     next_attempt = facts.recorded or now + interval.gap(facts.attempts - 1, draw=draw)
     return PollVerdict(Verdict.PARK, earliest(next_attempt, ends_at, deadline))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -45,6 +46,8 @@ class CrashingJournal(MemoryJournal):
         self.commits: list[Commit] = []
         self.crash_before: set[int] = set()
         self.crash_after: set[int] = set()
+        self.turns_to_answer = 0
+        """How many turns of the event loop pass between a commit and its answer."""
 
     async def commit(self, commit: Commit) -> Committed | Refused:
         number = len(self.commits)
@@ -52,6 +55,8 @@ class CrashingJournal(MemoryJournal):
         if number in self.crash_before:
             raise Crash(f"before commit {number}")
         answer = await super().commit(commit)
+        for _ in range(self.turns_to_answer):
+            await asyncio.sleep(0)
         if number in self.crash_after:
             raise Crash(f"after commit {number}")
         return answer

@@ -29,6 +29,7 @@ from flowx_runtime import Completed, Failed, Suspended
 from flowx_runtime.authoring.contracts import Contract
 from flowx_runtime.authoring.merge import Merge
 from flowx_runtime.authoring.vocabulary import Profile, SubFlowMode
+from flowx_runtime.engine.side_by_side import side_by_side
 from flowx_runtime.journal.records import State
 from flowx_runtime.plan import AwaitSignal, Delay, ForEach, Parallel, Plan, Step, SubFlow
 
@@ -117,6 +118,83 @@ async def test_the_first_success_is_remembered_and_the_others_do_not_go_on():
     assert "ocr.upload(o)" not in scene.world.effects
 
 
+async def test_a_branch_that_lost_is_not_begun_again_by_a_resume():
+    scene = Scene(plan(Parallel(0, (1, 2), 3, FIRST), upload(1), archive(2), Delay(3, "rest", DAY)))
+    begun = []
+
+    async def never_answers(request: Submit, ctx: Any) -> Job:
+        begun.append(ctx.attempt)
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    substitutes = {"ocr.upload": never_answers}
+    assert isinstance(await scene.new_host(substitutes=substitutes).run("document.process", ORDER), Suspended)
+    scene.new_host(substitutes=substitutes)
+    assert await scene.to_the_end() is State.COMPLETED
+    assert begun == [1]
+
+
+async def test_what_siblings_record_while_a_write_is_under_way_is_written_too():
+    scene = Scene(loop(upload(1), archive(2), join=3, max_concurrency=4))
+    scene.journal.turns_to_answer = 3
+    assert isinstance(await scene.host.run("order.lines", LINES), Completed)
+    assert len(await scene.rows()) == 8
+
+
+@pytest.mark.parametrize("turns", range(8))
+async def test_a_sibling_cancelled_while_its_row_is_written_is_undone(turns: int):
+    """Whether the row got through must be known, or the unwind would miss it."""
+    scene = Scene(plan(Parallel(0, (1, 3), 4, ALL), archive(1), extract(2), upload(3)))
+    scene.journal.turns_to_answer = 4
+
+    async def fails(request: Submit, ctx: Any) -> Job:
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        raise Refused
+
+    scene.new_host(substitutes={"ocr.upload": fails, "document.extract": _endless})
+    scene.world.hooks["ocr.upload"] = lambda: None
+    outcome = await run(scene)
+    assert isinstance(outcome, Failed)
+    assert await scene.state() is State.FAILED
+    assert scene.world.effects == ["offer.archive(o)", "offer.unarchive(o)"]
+
+
+async def _endless(request: Any, ctx: Any) -> Any:
+    await asyncio.Event().wait()
+
+
+async def test_nothing_is_left_running_when_the_run_itself_is_cancelled():
+    tidy = []
+
+    async def slow_to_stop() -> tuple[Any, ...]:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            for _ in range(5):
+                await asyncio.sleep(0)
+            tidy.append("stopped")
+        return ()
+
+    running = asyncio.ensure_future(side_by_side([slow_to_stop] * 3, limit=2, is_decided=lambda _: False))
+    for _ in range(3):
+        await asyncio.sleep(0)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert tidy == ["stopped", "stopped"]
+
+
+async def test_after_a_join_the_clock_is_that_of_the_latest_branch():
+    seen = []
+    tail = Step(3, "x", extract(0).capability, request=lambda ctx: seen.append(ctx.utc_now) or Job(job_id="x"))
+    scene = Scene(plan(Parallel(0, (1, 2), 3, ALL), upload(1), archive(2), tail))
+    scene.world.hooks["ocr.upload"] = lambda: scene.clock.advance(timedelta(minutes=1))
+    started = scene.clock.now()
+    await run(scene)
+    assert seen == [started + timedelta(minutes=1)]
+
+
 async def test_a_quorum_that_cannot_be_reached_fails_the_flow():
     scene = Scene(fork(Merge.quorum(2)))
     scene.world.raising["ocr.upload"] = Refused()
@@ -199,6 +277,22 @@ async def test_the_products_of_a_loop_are_in_element_order(max_concurrency: int)
     assert isinstance(outcome, Completed)
     assert outcome.value == Result(document_id="job-a,job-b,job-c,job-d", fields=4)
     assert sorted(await scene.rows()) == [f"{n}|1|ocr.upload|Success" for n in range(4)]
+
+
+async def test_elements_that_finish_out_of_order_are_joined_in_order():
+    async def last_first(request: Submit, ctx: Any) -> Job:
+        for _ in range(10 - 2 * int(ctx.scope)):
+            await asyncio.sleep(0)
+        return Job(job_id=request.document_id)
+
+    def result(ctx: Any) -> Result:
+        names = ",".join(job.job_id for job in ctx.results(Job))
+        return Result(document_id=f"{names} {ctx.get(Job).job_id}", fields=0)
+
+    scene = Scene(loop(upload(1), join=2, max_concurrency=4, output=Result, returns=result))
+    outcome = await scene.new_host(substitutes={"ocr.upload": last_first}).run("order.lines", LINES)
+    assert outcome.value.document_id == "a,b,c,d d"
+    assert (await scene.rows())[0] == "3|1|ocr.upload|Success"
 
 
 async def test_elements_are_undone_with_their_own_values_last_first():

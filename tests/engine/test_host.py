@@ -227,12 +227,14 @@ async def test_what_an_attempt_read_from_outside_is_in_its_own_row():
 
 async def test_a_predicate_sees_the_instant_it_saw_on_every_pass():
     seen = []
-    branch = Branch(1, lambda ctx: seen.append(ctx.utc_now) is None, 2)
-    scene = Scene(plan(upload(0), branch, Delay(2, "a", timedelta(days=1)), Delay(3, "b", timedelta(days=1))))
-    started = scene.clock.now()
+    branch = Branch(2, lambda ctx: seen.append(ctx.utc_now) is None, 3)
+    delays = (Delay(3, "a", timedelta(days=1)), Delay(4, "b", timedelta(days=1)))
+    scene = Scene(plan(archive(0), upload(1), branch, *delays))
+    scene.world.hooks["offer.archive"] = lambda: scene.clock.advance(timedelta(hours=1))
+    at_the_upload = scene.clock.now() + timedelta(hours=1)
     await scene.host.run("document.process", ORDER)
     assert await scene.to_the_end() is State.COMPLETED
-    assert seen == [started] * 3
+    assert seen == [at_the_upload] * 3
 
 
 async def test_a_host_sweeps_by_itself_while_it_is_entered_and_drains_when_it_is_left():

@@ -220,3 +220,33 @@ async def test_a_declared_failure_ends_the_flow_with_a_row_that_names_no_capabil
     assert outcome.error.code == "document.not_read_in_time"
     assert outcome.error.detail == "The provider did not read the document within the budget."
     assert (await scene.rows())[1] == "|2||Failure"
+
+
+async def test_an_unwind_that_began_without_a_row_goes_on_backwards_even_if_the_cause_is_gone():
+    broken = [True]
+
+    def predicate(ctx):
+        if broken[0]:
+            raise ZeroDivisionError
+        return True
+
+    scene = Scene(plan(upload(0), archive(1), Branch(2, predicate, 3), extract(3)))
+    # The commits: upload, archive and the turn backwards (no row between), the first undo.
+    scene.journal.crash_before.add(2)
+    with pytest.raises(Crash):
+        await scene.host.run("document.process", ORDER)
+    assert await scene.state() is State.COMPENSATING
+    broken[0] = False
+    await scene.recover()
+    assert await scene.state() is State.FAILED
+    assert "document.extract(job-o)" not in scene.world.effects
+
+
+@pytest.mark.parametrize(("selected", "arm"), [(1, "offer.archive"), (True, "document.extract"), ("1", None)])
+async def test_a_switch_takes_the_first_case_of_the_same_type_and_value(selected, arm):
+    cases = ((1, 2), (True, 4))
+    switch = Switch(1, lambda ctx: selected, cases, 5)
+    scene = Scene(plan(upload(0), switch, archive(2), Jump(3, 5), extract(4)))
+    await scene.host.run("document.process", ORDER)
+    taken = [effect.partition("(")[0] for effect in scene.world.effects[1:]]
+    assert taken == ([] if arm is None else [arm])

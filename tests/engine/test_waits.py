@@ -82,6 +82,8 @@ async def test_a_signal_that_comes_before_its_wait_opens_is_kept_for_it():
     outcome = await scene.host.run("document.process", OFFER)
     assert isinstance(outcome, Suspended)
     assert "|1|offer.signed|Success" in await scene.rows()
+    # The park that was refused had the upload's row with it; the row was kept and the upload not made again.
+    assert scene.world.effects == ["ocr.upload(o)", "offer.archive(o)"]
 
 
 async def test_the_same_delivery_twice_is_one_delivery():
