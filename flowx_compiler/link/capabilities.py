@@ -182,7 +182,7 @@ def _contracts(
         project.problems.add(
             ids.BAD_REQUEST,
             project.place(module, parameter.annotation.span if parameter.annotation is not None else parameter.span),
-            f"the request of capability {name} {what}",
+            f"the request of capability `{name}` {what}",
             "annotate it with a class that derives from `Contract` (or a frozen pydantic model)",
         )
         request = None
@@ -194,7 +194,7 @@ def _contracts(
         project.problems.add(
             ids.BAD_RESULT,
             project.place(module, function.returns.span if function.returns is not None else function.name_span),
-            f"the result of capability {name} {what}",
+            f"the result of capability `{name}` {what}",
             "annotate it with one contract, or `-> None` for a capability that gives nothing back",
         )
         result = None
@@ -262,7 +262,7 @@ def note_misplaced(project: Project, module: str, body: tuple[Stmt, ...], place:
                             project.problems.add(
                                 ids.DECLARED_INSIDE,
                                 project.place(module, statement.name_span),
-                                f"{name} {statement.name} is declared inside a function, where a plan cannot import it",
+                                f"{name} `{statement.name}` is declared inside a function, where a plan cannot import it",
                                 "move it to the top of the module",
                             )
                 inner = place or project.place(module, statement.name_span)

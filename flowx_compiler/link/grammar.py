@@ -166,7 +166,7 @@ class Grammar:
         self.problem(
             ids.STATEMENT_IN_DEFINE,
             self._project.place(around.module, statement.span),
-            f"{what} in a definition: it is read, never run",
+            f"{what} in `define`: it is read, never run",
             instead,
         )
 
@@ -354,7 +354,7 @@ class Grammar:
             self.problem(
                 ids.ITEM_UNKNOWN,
                 selector.place,
-                "the elements of this selector have no type the compiler can tell, or it is no materialised sequence",
+                "the elements of this `for_each` have no type the compiler can tell, or are no materialised sequence",
                 "give a field annotated `tuple[Item, ...]` or `list[Item]`, or a function annotated to return one",
             )
             return None
@@ -522,13 +522,13 @@ class Grammar:
             self.problem(
                 ids.BAD_CASE_VALUE,
                 at,
-                "this case value is not a constant to compare with",
+                "this `case` value is not a constant to compare with",
                 "write a literal or an enum member",
             )
             return
         if any(_same(case.folded, folded) for case in switch.cases):
             self._project.problems.add(
-                ids.DUPLICATE_CASE, at, "this value has a case already: the first match wins", "take this one away"
+                ids.DUPLICATE_CASE, at, "this value has a `case` already: the first match wins", "take this one away"
             )
         switch.cases.append(Case(self._values.value(around, value), folded, block, place))
 
@@ -571,7 +571,7 @@ class Grammar:
                     return True
                 if before.signal is not None:
                     message, advice = (
-                        "a poll has one second ending, and this one has it already",
+                        "a poll has one `or_signal`, and this one has it already",
                         "keep one `or_signal`",
                     )
                 else:
@@ -699,7 +699,7 @@ class _BlockReader:
             case _SwitchDraft(selector=selector, cases=cases, default=default, place=place):
                 if not cases and self._grammar.is_sound:
                     self._grammar.problem(
-                        ids.CASE_MISPLACED, place, "this switch has no case", "write `.case(value, block)`"
+                        ids.CASE_MISPLACED, place, "this `switch` has no case", "write `.case(value, block)`"
                     )
                 if selector is not None and cases:
                     self._constructs.append(Switch(selector, tuple(cases), default, place))

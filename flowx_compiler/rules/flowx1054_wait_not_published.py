@@ -51,18 +51,18 @@ def check(program: Program) -> Iterator[Finding]:
         for construct in constructs(flow.body):
             match construct:
                 case model.AwaitSignal(timeout=duration):
-                    what = "timeout"
+                    what = "timeout` of `await_signal"
                 case model.Poll(timeout=duration):
-                    what = "budget"
+                    what = "timeout` of `poll_until"
                 case model.Delay(duration=duration):
-                    what = "duration"
+                    what = "duration` of `delay"
                 case _:
                     continue
             if duration.folded is None:
                 declared = duration.value.declared
                 yield RULE.finding(
                     duration.value.place,
-                    f"this {what} is not a constant, so the manifest cannot publish it",
+                    f"`{what}` is not a constant, so the manifest cannot publish it",
                     label="known only when the plan is imported",
                     help="write ISO-8601 text, a `timedelta` of literals, or a constant naming one",
                     related=() if declared is None else (Related(declared, "assigned here"),),

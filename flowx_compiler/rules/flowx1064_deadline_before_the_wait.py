@@ -59,7 +59,7 @@ def check(program: Program) -> Iterator[Finding]:
                 related=(Related(waits[0].place, "it waits here"),),
                 severity=WARNING,
             )
-        for wait in waits if flow.deadline is not None else ():
+        for wait in waits if flow.deadline is not None and flow.is_durable else ():
             duration = wait.duration if isinstance(wait, model.Delay) else wait.timeout
             if duration.folded is not None and flow.deadline is not None and duration.folded > flow.deadline:
                 yield RULE.finding(
