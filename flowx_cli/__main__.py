@@ -64,7 +64,7 @@ def main(arguments: list[str] | None = None) -> None:
         # The reader has seen enough; Python would complain again when it flushes.
         sys.stderr.close()
         raise SystemExit(exits.NOTHING_FOUND) from None
-    except Exception as error:  # noqa: BLE001  # the last line of defence: a person reads a sentence, not a traceback
+    except Exception as error:  # the last line of defence: a person reads a sentence, not a traceback
         if "--debug" in given:
             raise
         raise SystemExit(_explain(error)) from None

@@ -93,7 +93,7 @@ def _write(path: Path, text: str) -> None:
     with NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}.", delete=False) as temporary:
         temporary.write(text.encode())
     mode = path.stat().st_mode if path.exists() else 0o666 & ~_umask()
-    os.chmod(temporary.name, mode)
+    Path(temporary.name).chmod(mode)
     Path(temporary.name).replace(path)
 
 

@@ -69,8 +69,7 @@ class Ran:
         document = self.document()
         rows = document.pop("history", [])
         lines = [f"{document.pop('status')}  {json.dumps(document)}"]
-        for row in rows:
-            lines.append(f"  {row['scope']:>5} | {row['step']} | {row['capability']:<24} | {row['outcome']}")
+        lines += [f"  {row['scope']:>5} | {row['step']} | {row['capability']:<24} | {row['outcome']}" for row in rows]
         return "\n".join(lines)
 
 

@@ -28,7 +28,7 @@ class Build:
     program: Program
     findings: tuple[Finding, ...]
     files: Mapping[str, str]
-    """Text by path relative to the root; empty where an error was found."""
+    """Text by path relative to the root; empty where an error, or no flow, was found."""
     flow_count: int
 
     @property
@@ -58,7 +58,7 @@ def compile_sources(
         judge: gives the findings about a program.
     """
     analysed = analyse(files, judge)
-    if analysed.has_errors:
+    if analysed.has_errors or not analysed.flow_count:
         return analysed
     program = analysed.program
     plans = [lower(program, flow) for _, flow in sorted(program.flows.items())]

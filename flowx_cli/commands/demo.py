@@ -37,4 +37,4 @@ def command(example: str, signal: bool, timeout: bool, dsn: str | None) -> None:
         with database(dsn) as server:
             if server.is_embedded:
                 click.echo(f"embedded PostgreSQL is up after {time.monotonic() - started:.1f} s")
-            asyncio.run(tell(scenario, project, built.config, server, click.echo))
+            asyncio.run(tell(scenario, built.config, server, click.echo))

@@ -13,7 +13,6 @@ from typing import Any
 import psycopg
 
 from flowx_cli.database import Database
-from flowx_cli.demo.example_project import ExampleProject
 from flowx_cli.demo.narration import Narrator, Say
 from flowx_cli.demo.scenarios import Scenario
 from flowx_cli.project import load_capabilities, load_catalog
@@ -25,7 +24,7 @@ LOOK_EVERY = 0.02
 """Seconds between two looks at the rows. Only the eye needs them; the flow does not."""
 
 
-async def tell(scenario: Scenario, project: ExampleProject, config: Config, database: Database, say: Say) -> None:
+async def tell(scenario: Scenario, config: Config, database: Database, say: Say) -> None:
     """Start the scenario's flow, show it waiting, deliver its signal if it has one, and show how it ends."""
     os.environ.update(scenario.environment)
     catalog = load_catalog(config)

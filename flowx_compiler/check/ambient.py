@@ -10,14 +10,14 @@ from flowx_compiler.findings import Place
 from flowx_compiler.model import DataFunction, Program
 from flowx_compiler.syntax import Attribute, Function
 
-_CLOCK = "the machine's clock"
-_RANDOM = "randomness from outside the run"
+CLOCK = "the machine's clock"
+RANDOM = "randomness from outside the run"
 _ENVIRONMENT = "the process's environment"
 _FILES = "something outside the run"
-_USE_CLOCK = "use `ctx.utc_now`, which is recorded"
+_USECLOCK = "use `ctx.utc_now`, which is recorded"
 _USE_STEP = "read it in a step, whose result is recorded, and use that"
 
-_AMBIENT: dict[str, tuple[str, str]] = {
+AMBIENT: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
         (
             "datetime.datetime.now",
@@ -33,7 +33,7 @@ _AMBIENT: dict[str, tuple[str, str]] = {
             "time.localtime",
             "time.gmtime",
         ),
-        (_CLOCK, _USE_CLOCK),
+        (CLOCK, _USE_CLOCK),
     ),
     **dict.fromkeys(
         (
@@ -60,7 +60,7 @@ _AMBIENT: dict[str, tuple[str, str]] = {
             "secrets.randbelow",
             "secrets.randbits",
         ),
-        (_RANDOM, _USE_STEP),
+        (RANDOM, _USE_STEP),
     ),
     **dict.fromkeys(("os.getenv", "os.environ.get", "os.getpid", "socket.gethostname"), (_ENVIRONMENT, _USE_STEP)),
     **dict.fromkeys(("builtins.open", "builtins.input"), (_FILES, _USE_STEP)),
@@ -98,7 +98,7 @@ def reads_below(
         if name is None:
             continue
         place = Place(file, call.span)
-        known = _AMBIENT.get(name)
+        known = AMBIENT.get(name)
         if known is not None:
             short = name.removeprefix("builtins.").removeprefix("datetime.")
             yield AmbientRead(f"{short}()", *known, place, trace)

@@ -127,8 +127,8 @@ class _Writer:
             on_failure=sequence(failure) if failure else None,
             returns=None if model.returns is None else model.returns.name,
         )
-        sides = f"{self._spelt(model.input.name)}, {'None' if model.output.name == 'None' else self._spelt(model.output.name)}"
-        prefix = f"PLAN: Final[Plan[{sides}]] = "
+        output = "None" if model.output.name == "None" else self._spelt(model.output.name)
+        prefix = f"PLAN: Final[Plan[{self._spelt(model.input.name)}, {output}]] = "
         if len(prefix) + len("Plan(") <= WIDTH:
             return lay_out(prefix, made)
         return "# fmt: off\n" + lay_out(prefix, made) + "\n# fmt: on"

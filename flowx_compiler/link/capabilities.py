@@ -262,7 +262,7 @@ def note_misplaced(project: Project, module: str, body: tuple[Stmt, ...], place:
                             project.problems.add(
                                 ids.DECLARED_INSIDE,
                                 project.place(module, statement.name_span),
-                                f"{name} `{statement.name}` is declared inside a function, where a plan cannot import it",
+                                f"{name} `{statement.name}` is declared in a function, where no plan can import it",
                                 "move it to the top of the module",
                             )
                 inner = place or project.place(module, statement.name_span)

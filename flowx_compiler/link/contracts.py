@@ -102,7 +102,7 @@ def _own_members(project: Project, module: str, syntax: Class) -> list[Member]:
                 type_ = project.types.resolve(module, statement.returns) if statement.returns is not None else UNKNOWN
                 place = project.place(module, statement.name_span)
                 kind = "property" if is_property else "method"
-                members.append(Member(statement.name, kind, type_, True, False, place))
+                members.append(Member(statement.name, kind, type_, has_default=True, is_sensitive=False, place=place))
             case _:
                 pass
     return members
@@ -153,9 +153,12 @@ def _last_name(expression: Expr) -> str:
 def _scheduled_fire() -> Contract:
     place = Place("flowx_runtime", _NOWHERE)
     fields = {"occurrence_at": "datetime.datetime", "cron": "builtins.str", "time_zone": "builtins.str"}
-    members = tuple(Member(name, "field", TypeExpr(type_), False, False, place) for name, type_ in fields.items())
+    members = tuple(
+        Member(name, "field", TypeExpr(type_), has_default=False, is_sensitive=False, place=place)
+        for name, type_ in fields.items()
+    )
     syntax = Class("ScheduledFire", _NOWHERE, (), (), (), None, _NOWHERE)
-    return Contract(SCHEDULED_FIRE, syntax, "flowx_runtime", members, True, True, place)
+    return Contract(SCHEDULED_FIRE, syntax, "flowx_runtime", members, is_complete=True, is_frozen=True, place=place)
 
 
 def enumeration(project: Project, qualified: str) -> Enumeration | None:

@@ -209,7 +209,7 @@ def _collect_block(module: Module, block: Block, scope: Scope, *, conditional: b
     is_decision = block.kind != "with"
     for suite in block.suites:
         for name in suite.bound:
-            _bind(scope, name, Binding(None, None, True, suite.span))
+            _bind(scope, name, Binding(None, None, is_conditional=True, span=suite.span))
         _collect(module, suite.body, scope, conditional=conditional or is_decision)
 
 

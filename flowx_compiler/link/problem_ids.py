@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-# 1201–1219: the grammar of `define`.
+# 1201-1219: the grammar of `define`.
 UNKNOWN_CALL: Final = "FLOWX1201"
 STEP_DETAIL_MISPLACED: Final = "FLOWX1202"
 OR_SIGNAL_MISPLACED: Final = "FLOWX1203"
@@ -19,7 +19,7 @@ EMPTY_BLOCK: Final = "FLOWX1211"
 STATEMENT_IN_DEFINE: Final = "FLOWX1212"
 STARRED_ARGUMENT: Final = "FLOWX1213"
 
-# 1220–1239: the arguments of builder calls and decorators.
+# 1220-1239: the arguments of builder calls and decorators.
 MISSING_ARGUMENT: Final = "FLOWX1220"
 UNKNOWN_ARGUMENT: Final = "FLOWX1221"
 NOT_A_DURATION: Final = "FLOWX1222"
@@ -36,7 +36,7 @@ NOT_AN_ERROR: Final = "FLOWX1232"
 INSTANCE_FOR_CLASS: Final = "FLOWX1233"
 BAD_LABEL: Final = "FLOWX1234"
 
-# 1240–1259: signatures and contracts.
+# 1240-1259: signatures and contracts.
 BAD_EXECUTE: Final = "FLOWX1240"
 BAD_REQUEST: Final = "FLOWX1241"
 BAD_RESULT: Final = "FLOWX1242"
@@ -48,13 +48,13 @@ NOT_A_SIGNAL: Final = "FLOWX1247"
 NOT_A_FLOW: Final = "FLOWX1248"
 NOT_A_POLICY: Final = "FLOWX1249"
 
-# 1260–1274: lambdas and predicates.
+# 1260-1274: lambdas and predicates.
 NOT_CALLABLE: Final = "FLOWX1260"
 BAD_PARAMETERS: Final = "FLOWX1261"
 ASYNC_FUNCTION: Final = "FLOWX1262"
 CAPTURED_LOCAL: Final = "FLOWX1266"
 
-# 1275–1289: names and modules.
+# 1275-1289: names and modules.
 UNRESOLVED_NAME: Final = "FLOWX1275"
 CONDITIONAL_NAME: Final = "FLOWX1276"
 DECLARED_INSIDE: Final = "FLOWX1277"

@@ -213,7 +213,7 @@ class ValueReader:
             self._project.problems.add(
                 ids.ASYNC_FUNCTION,
                 at,
-                f"`{syntax.name}`, given to `{call}`, is `async`: its answer would be a coroutine, which is always true",
+                f"`{syntax.name}`, given to `{call}`, is `async`: its answer is a coroutine, which is always true",
                 "make it a plain `def`; do asynchronous work in a step",
             )
             return None

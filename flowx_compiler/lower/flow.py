@@ -13,9 +13,9 @@ from flowx_compiler.lower.spelling import RESERVED, Spelling
 from flowx_compiler.model import Contract, Flow, Program, TypeExpr
 
 RUNTIME_NAMES = (
-    "AwaitSignal", "Branch", "CapabilityUse", "ContractUse", "Delay", "Emit", "EventUse", "Fail", "FailureEmit", "Final",
-    "FlowContext", "ForEach", "Jump", "Merge", "PLAN", "Parallel", "Plan", "Poll", "Profile", "SignalUse", "Step", "SubFlow",
-    "SubFlowMode", "Switch", "annotations", "duration",
+    "AwaitSignal", "Branch", "CapabilityUse", "ContractUse", "Delay", "Emit", "EventUse", "Fail", "FailureEmit",
+    "Final", "FlowContext", "ForEach", "Jump", "Merge", "PLAN", "Parallel", "Plan", "Poll", "Profile", "SignalUse",
+    "Step", "SubFlow", "SubFlowMode", "Switch", "annotations", "duration",
 )  # fmt: skip
 """What a plan module may define or import for itself; an author's name that is the same gets another spelling."""
 

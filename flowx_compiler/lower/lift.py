@@ -92,15 +92,16 @@ class Lifter:
             qualified = self._qualified(module, name)
             if qualified is None:
                 continue
+            whole = span
             if not self._is_module(module, qualified):
                 spelt = self._spelling.name(qualified, home=self._home(qualified))
             else:
-                for attribute, whole in paths.get(span, ()):
+                for attribute, path in paths.get(span, ()):
                     if not self._is_module(module, f"{qualified}.{attribute}"):
                         break
-                    qualified, span = f"{qualified}.{attribute}", whole
+                    qualified, whole = f"{qualified}.{attribute}", path
                 spelt = self._spelling.module(qualified)
-            found.append((span, spelt))
+            found.append((whole, spelt))
         return found
 
     def _qualified(self, module: str, name: str) -> str | None:

@@ -37,24 +37,6 @@ def one_line(text: str) -> str:
     return written[1:-1].rstrip(",") if written.endswith(",)") and not _is_tuple(text) else written[1:-1]
 
 
-def canonical_tokens(text: str) -> str:
-    """The text's tokens apart by one space: equal for texts that differ in layout, comments and trailing commas only."""
-    tokens = [
-        token
-        for token in _tokens(f"({text})" if not text.lstrip().startswith(("def ", "async ")) else text)
-        if token.type not in (tokenize.NL, tokenize.COMMENT, tokenize.ENDMARKER)
-    ]
-    words: list[str] = []
-    for token in tokens:
-        if token.string in (")", "]", "}") and words and words[-1] == ",":
-            words.pop()
-        word = {tokenize.INDENT: "<indent>", tokenize.DEDENT: "<dedent>", tokenize.NEWLINE: "<line>"}.get(
-            token.type, token.string
-        )
-        words.append(word)
-    return " ".join(words)
-
-
 def _tokens(text: str) -> list[tokenize.TokenInfo]:
     return list(tokenize.generate_tokens(io.StringIO(text).readline))
 

@@ -38,20 +38,20 @@ def read_module(name: str, file: str, source: bytes, *, is_package: bool) -> Mod
     try:
         text = _decode(source)
     except (UnicodeDecodeError, SyntaxError, LookupError) as error:
-        return _unreadable(name, file, is_package, (), _decoding_problem(source, error))
+        return _unreadable(name, file, (), _decoding_problem(source, error), is_package=is_package)
     # One form for every newline convention: a CRLF checkout must compile to the same bytes.
     text = _LINE_ENDS.sub("\n", text).replace("\f", " ")
     lines = tuple(text.split("\n"))
     problem = _guard(text, lines)
     if problem is not None:
-        return _unreadable(name, file, is_package, lines, problem)
+        return _unreadable(name, file, lines, problem, is_package=is_package)
     try:
         body = _with_deep_stack(lambda: _parse(text, lines))
     except cst.ParserSyntaxError as error:
-        return _unreadable(name, file, is_package, lines, _syntax_problem(error, text, lines))
+        return _unreadable(name, file, lines, _syntax_problem(error, text, lines), is_package=is_package)
     except (RecursionError, MemoryError):
         message = "this file nests expressions deeper than the compiler reads"
-        return _unreadable(name, file, is_package, lines, _too_complex(message, _START))
+        return _unreadable(name, file, lines, _too_complex(message, _START), is_package=is_package)
     directives = find_directives(lines, comment_starts(text)) if "flowx:" in text else ()
     return Module(name, file, is_package, body, lines, directives, ())
 
@@ -119,7 +119,7 @@ def _line_span(line: int, lines: tuple[str, ...]) -> Span:
     return Span(line, 1, line, len(lines[line - 1]) + 1)
 
 
-def _unreadable(name: str, file: str, is_package: bool, lines: tuple[str, ...], problem: Problem) -> Module:
+def _unreadable(name: str, file: str, lines: tuple[str, ...], problem: Problem, *, is_package: bool) -> Module:
     return Module(name, file, is_package, (), lines, (), (problem,))
 
 

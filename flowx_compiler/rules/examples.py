@@ -18,7 +18,8 @@ from flowx_runtime import capability, flow
 from shop import Capture, Channel, JITTERED, JobFinished, JobStatus, Line, OrderPlaced, OrderResult, OutOfStock
 from shop import PaymentConfirmed, PlaceOrder, ManualReview, Reservation, SAFE_RETRY, STEADY, Shipment, TooLate
 from shop import capture_payment, close_review, confirm_job, job_status, nudge_job, open_review, refund_payment
-from shop import release_inventory, release_line, reserve_inventory, reserve_line, ship_parcel, start_job, validate_order
+from shop import release_inventory, release_line, reserve_inventory, reserve_line, ship_parcel, start_job
+from shop import validate_order
 """
 
 

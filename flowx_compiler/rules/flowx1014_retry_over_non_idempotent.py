@@ -56,6 +56,6 @@ def _judge(step: model.Step, retry: model.Retry | None, capability: model.Capabi
         step.policy.place,
         f"`{step.policy.policy.name.rpartition('.')[2]}` calls {capability.id!r}{times}, and it is not idempotent",
         label="a failed call may have done its work",
-        help="declare `idempotent=True` if repeating it with the same key is harmless, else use a policy without a retry",
+        help="declare `idempotent=True` if repeating it with the same key is harmless, else retry nothing",
         related=(Related(retry.place, "the retry"), Related(capability.place, "declared here without idempotent=True")),
     )

@@ -44,7 +44,7 @@ def check(program: Program) -> Iterator[Finding]:
                 count = len(block.unreachable)
                 yield RULE.finding(
                     block.unreachable[0],
-                    f"{count} call{'s' if count > 1 else ''} after `fail` in this block {'are' if count > 1 else 'is'} never reached",
+                    f"after `fail` in this block, {count} call{' is' if count == 1 else 's are'} never reached",
                     label="not compiled",
                     help="move it before `fail`, or take it away",
                 )

@@ -71,7 +71,7 @@ def check(program: Program) -> Iterator[Finding]:
             yield RULE.finding(
                 construct.interval.value.place,
                 f"the first gap is {up_to}{format_duration(backoff.base)} and the whole budget "
-                f"{format_duration(budget)}: {construct.capability.capability.id!r} is asked once, then the poll gives up",
+                f"{format_duration(budget)}: {construct.capability.capability.id!r} is asked once",
                 label="longer than the budget",
                 help="mend whichever number is wrong; a single deliberate attempt is a step and a `when`",
                 related=() if declared is None else (Related(declared, "the schedule is declared here"),),

@@ -25,7 +25,7 @@ INVALID = (
 
 VALID = (
     Example(
-        "flow.when(lambda ctx: ctx.input.express, lambda b: b.step(open_review)).otherwise(lambda b: b.step(start_job))",
+        "flow.when(lambda ctx: True, lambda b: b.step(open_review)).otherwise(lambda b: b.step(start_job))",
     ),
 )
 

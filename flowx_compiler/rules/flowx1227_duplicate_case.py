@@ -19,13 +19,25 @@ RULE = Rule("FLOWX1227", "duplicate-case", WARNING)
 
 INVALID = (
     Example(
-        "flow.switch(lambda ctx: ctx.input.total).case(1, lambda b: b.step(open_review)).case(1, lambda b: b.step(start_job))  # <-",
+        """\
+(
+    flow.switch(lambda ctx: ctx.input.total)
+    .case(1, lambda b: b.step(open_review))
+    .case(1, lambda b: b.step(start_job))  # <-
+)
+""",
     ),
 )
 
 VALID = (
     Example(
-        "flow.switch(lambda ctx: ctx.input.total).case(1, lambda b: b.step(open_review)).case(2, lambda b: b.step(start_job))",
+        """\
+(
+    flow.switch(lambda ctx: ctx.input.total)
+    .case(1, lambda b: b.step(open_review))
+    .case(2, lambda b: b.step(start_job))
+)
+""",
     ),
 )
 

@@ -38,5 +38,6 @@ def _code(example: Example) -> str:
     decorator = example.decorator.removesuffix(MARK).rstrip() + ("  # here" if example.decorator.endswith(MARK) else "")
     header = example.header.removesuffix(MARK).rstrip() + ("  # here" if example.header.endswith(MARK) else "")
     body = indent(define, "        ")
-    text = f"{head}{decorator}\n{header}\n    def define(self, flow: FlowBuilder[PlaceOrder, OrderResult]) -> None:\n{body}"
+    signature = "    def define(self, flow: FlowBuilder[PlaceOrder, OrderResult]) -> None:"
+    text = f"{head}{decorator}\n{header}\n{signature}\n{body}"
     return f"```python\n{text}\n```"

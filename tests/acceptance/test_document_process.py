@@ -13,7 +13,6 @@ from polling.ocr_provider import OcrProvider, ReviewQueue
 from polling.plans import CATALOG
 
 from flowx_runtime import Completed, Failed, Suspended
-
 from tests.acceptance.conftest import Database, VirtualClock
 
 DOCUMENT = SubmitDocument(document_id="doc-1", content_type="application/pdf", pages=12)

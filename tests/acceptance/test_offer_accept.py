@@ -12,13 +12,10 @@ from offers.plans import CATALOG
 from offers.signature_service import SignatureService
 
 from flowx_runtime import Completed, Failed, Suspended
-
 from tests.acceptance.conftest import Database, VirtualClock
 
 OFFER = OfferToAccept(candidate_id="c-42", role="staff-engineer", site="london")
-SIGNED = OfferCountersigned(
-    envelope_id="env-c-42", signed_by="ada", signed_at=datetime(2026, 8, 1, 13, 40, tzinfo=UTC)
-)
+SIGNED = OfferCountersigned(envelope_id="env-c-42", signed_by="ada", signed_at=datetime(2026, 8, 1, 13, 40, tzinfo=UTC))
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from declarations import (
     ship,
     status,
 )
+
 from flowx_runtime import Flow, FlowBuilder, FlowContext, Merge, Profile, SubFlowMode, flow
 
 

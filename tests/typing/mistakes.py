@@ -17,6 +17,7 @@ from declarations import (
     ship,
     status,
 )
+
 from flowx_runtime import FlowBuilder
 
 

@@ -19,7 +19,12 @@ def lines_by_mypy() -> dict[str, Counter[int]]:
     run = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "correct.py", "mistakes.py"],
         cwd=HERE,
-        env={"MYPYPATH": f"{ROOT}:{HERE}", "PATH": "/usr/bin:/bin", "HOME": str(HERE), "MYPY_CACHE_DIR": str(ROOT / ".mypy_cache")},
+        env={
+            "MYPYPATH": f"{ROOT}:{HERE}",
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(HERE),
+            "MYPY_CACHE_DIR": str(ROOT / ".mypy_cache"),
+        },
         capture_output=True,
         text=True,
         check=False,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from flowx_runtime import Authenticated, Internal, StepContext, capability
-
 from offers.contracts import OfferCountersigned, OfferSent, OfferToAccept, OnboardingStarted
 from offers.signature_service import SignatureService
 

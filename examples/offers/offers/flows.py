@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from flowx_runtime import Flow, FlowBuilder, Profile, flow, http_trigger
-
 from offers.capabilities import SendOfferForSignature, WithdrawOffer, start_onboarding
 from offers.contracts import AcceptedOffer, NotCountersigned, OfferCountersigned, OfferToAccept, OnboardingStarted
 from offers.waits import COUNTERSIGNATURE, SETTLING

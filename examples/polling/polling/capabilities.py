@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from flowx_runtime import Internal, Permission, StepContext, capability
-
 from polling.contracts import ExtractedFields, OcrJob, OcrStatus, ReviewTicket, SubmitDocument
 from polling.ocr_provider import OcrProvider, ReviewQueue
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from flowx_runtime import Flow, FlowBuilder, Profile, flow, http_trigger
-
 from polling.capabilities import CancelOcrJob, CheckOcrStatus, EscalateToManualReview, ExtractFields, UploadToOcr
 from polling.contracts import (
     DocumentProcessed,

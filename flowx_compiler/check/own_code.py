@@ -1,0 +1,60 @@
+"""The code of capabilities and flow classes that runs, as opposed to what `define` declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flowx_compiler.check.reads import walk
+from flowx_compiler.model import Capability, Flow, Program
+from flowx_compiler.syntax import Assign, Class, Function, Lambda
+
+
+def bodies(capability: Capability) -> Iterator[object]:
+    """What runs when a capability runs: the function, or every method and every class-level value."""
+    if capability.owner is None:
+        yield capability.function.body
+    else:
+        yield from _class_bodies(capability.owner, skipped=())
+
+
+def flow_bodies(flow: Flow) -> Iterator[object]:
+    """The members of a flow class except `define`, whose lambdas have rules of their own."""
+    yield from _class_bodies(flow.syntax, skipped=("define",))
+
+
+def _class_bodies(syntax: Class, *, skipped: tuple[str, ...]) -> Iterator[object]:
+    for statement in syntax.body:
+        match statement:
+            case Function(name=name, body=body) if name not in skipped:
+                yield body
+            case Assign(value=value) if value is not None:
+                yield value
+            case _:
+                pass
+
+
+def nodes(parts: Iterator[object]) -> Iterator[object]:
+    """Every node below pieces of code."""
+    for part in parts:
+        yield from walk(part)
+
+
+def statements_of(body: object) -> Iterator[object]:
+    """Every node of a function's own body: nested functions and lambdas are other functions."""
+    open_parts = [body]
+    while open_parts:
+        current = open_parts.pop()
+        if isinstance(current, Function | Lambda | Class):
+            continue
+        if isinstance(current, tuple):
+            if hasattr(current, "_fields"):
+                yield current
+            open_parts.extend(reversed(current))
+
+
+def classes(program: Program) -> Iterator[tuple[str, Class]]:
+    """Every module-level class of the project with its module."""
+    for name, module in program.modules.items():
+        for statement in module.body:
+            if isinstance(statement, Class):
+                yield name, statement
