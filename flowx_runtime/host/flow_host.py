@@ -74,6 +74,7 @@ class FlowHost:
         sweep_interval: how often to look for instances that may go on, at most; `None` leaves it to `sweep_once`.
         lease_ttl: how long a node that dies keeps its instances from others.
         drain: how long leaving waits for runs that are under way.
+        concurrency: how many parked instances this node goes on with at a time.
         substitutes: by capability id, a callable `(request, ctx)` that answers instead; for tests.
         pause: how to wait for less than a second between two attempts.
         random: where jitter comes from.
@@ -93,6 +94,7 @@ class FlowHost:
         sweep_interval: timedelta | None = timedelta(seconds=10),
         lease_ttl: timedelta = timedelta(seconds=30),
         drain: timedelta = timedelta(seconds=30),
+        concurrency: int = 128,
         substitutes: Mapping[str, Callable[..., Any]] | None = None,
         pause: Pause = pause_for_real,
         random: Random | None = None,
@@ -133,7 +135,8 @@ class FlowHost:
                 owner=self._owner,
                 lease_ttl=lease_ttl,
                 plans=self._plans.versions,
-                interval=sweep_interval or timedelta(seconds=10),
+                interval=sweep_interval or timedelta(0),
+                concurrency=concurrency,
                 random=random or Random(),
             )
 

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from random import Random
-from typing import Protocol
+from typing import Any, Final, Protocol
 from uuid import UUID
 
 from flowx_runtime.engine.clock import Clock
@@ -17,8 +17,12 @@ from flowx_runtime.journal.records import Claimed
 
 _LOG = logging.getLogger("flowx.scheduler")
 
-_PAGE = 64
-_JITTER = 0.25
+_PAGE: Final = 64
+_JITTER: Final = 0.25
+"""Nodes that started together must not sweep together for ever."""
+
+_SHORTEST_REST: Final = 0.02
+"""Seconds. Instances that fall due one after the other within it are taken up in one sweep."""
 
 
 class Runs(Protocol):
@@ -30,9 +34,10 @@ class Runs(Protocol):
 
 
 class Sweeps:
-    """Two sweeps in one loop: timers, and what was abandoned.
+    """The timer sweep and the recovery sweep of one node.
 
-    The interval is a backstop. Whatever this process itself parks for less than that it remembers, and wakes for.
+    The interval is a backstop: what this process itself parks for less than that it remembers, and wakes for. There
+    is a task for an instance only while it is gone on with; one that takes long keeps no other from its turn.
     """
 
     def __init__(
@@ -45,6 +50,7 @@ class Sweeps:
         lease_ttl: timedelta,
         plans: Collection[tuple[str, str]],
         interval: timedelta,
+        concurrency: int,
         random: Random,
     ) -> None:
         self._journal = journal
@@ -54,68 +60,118 @@ class Sweeps:
         self._lease_ttl = lease_ttl
         self._plans = plans
         self._interval = interval
+        self._concurrency = concurrency
         self._random = random
         self._near: list[datetime] = []
+        self._going_on: set[asyncio.Task[None]] = set()
         self._woken = asyncio.Event()
+        self._is_hinted = False
 
     def hint(self) -> None:
         """There may be work right now."""
+        self._is_hinted = True
         self._woken.set()
 
     def expect(self, wake_at: datetime) -> None:
         """Something was parked until then; remembered only if the next sweep would come later."""
         if wake_at - self._clock.now() < self._interval:
             heapq.heappush(self._near, wake_at)
-            self._woken.set()
+            if self._near[0] == wake_at:
+                self._woken.set()
 
     async def sweep_once(self) -> int:
-        """Go on with everything that may go on now; gives how many instances were taken up."""
-        due = await self._pages(self._claim_due)
-        return due + await self._pages(self._claim_abandoned)
+        """Go on with everything that may go on now, until it rests; gives how many instances were taken up."""
+        due = await self._take_up(self._claim_due)
+        await self._come_to_rest()
+        abandoned = await self._take_up(self._claim_abandoned)
+        await self._come_to_rest()
+        return due + abandoned
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Sweep until told to stop; what is under way then is finished."""
+        """Sweep until told to stop; what is under way then comes to rest first."""
         while not stopping.is_set():
-            self._woken.clear()
             try:
-                await self.sweep_once()
+                await self._take_up(self._claim_due)
+                await self._take_up(self._claim_abandoned)
             except JournalUnavailable as unavailable:
                 _LOG.warning("the journal cannot be reached, trying again in %s: %s", self._interval, unavailable)
             except Exception:  # a sweep that died would leave every parked instance parked
                 _LOG.exception("a sweep failed; the next one comes in %s", self._interval)
             await self._rest(stopping)
+        await self._come_to_rest()
 
     async def _rest(self, stopping: asyncio.Event) -> None:
+        """Wait for the next full sweep; take up what falls due here until then."""
+        loop = asyncio.get_running_loop()
+        interval = self._interval.total_seconds() * (1 + self._random.uniform(-_JITTER, _JITTER))
+        next_sweep = loop.time() + interval
+        stopped = asyncio.ensure_future(stopping.wait())
+        try:
+            while not stopping.is_set() and not self._is_hinted and loop.time() < next_sweep:
+                if self._near and self._near[0] <= self._clock.now():
+                    self._forget_due()
+                    await self._take_up(self._claim_due)
+                await self._wait_for_more(stopped, next_sweep - loop.time())
+            self._is_hinted = False
+        except JournalUnavailable as unavailable:
+            _LOG.warning("the journal cannot be reached, trying again: %s", unavailable)
+            await asyncio.wait([stopped], timeout=interval)
+        finally:
+            stopped.cancel()
+
+    async def _wait_for_more(self, stopped: asyncio.Future[Any], longest: float) -> None:
+        self._woken.clear()
+        if self._is_hinted:
+            return
+        pause = longest
+        if self._near:
+            until_due = (self._near[0] - self._clock.now()).total_seconds()
+            pause = min(pause, max(until_due, _SHORTEST_REST))
+        woken: asyncio.Future[Any] = asyncio.ensure_future(self._woken.wait())
+        try:
+            await asyncio.wait([woken, stopped], timeout=max(pause, 0), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            woken.cancel()
+
+    def _forget_due(self) -> None:
         now = self._clock.now()
         while self._near and self._near[0] <= now:
             heapq.heappop(self._near)
-        pause = self._interval.total_seconds() * (1 + self._random.uniform(-_JITTER, _JITTER))
-        if self._near:
-            pause = min(pause, max(0.0, (self._near[0] - now).total_seconds()))
-        waiting = [asyncio.ensure_future(self._woken.wait()), asyncio.ensure_future(stopping.wait())]
-        try:
-            await asyncio.wait(waiting, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for waiter in waiting:
-                waiter.cancel()
 
-    async def _pages(self, claim: Callable[[], Awaitable[Sequence[Claimed]]]) -> int:
+    async def _take_up(self, claim: Callable[[int], Awaitable[Sequence[Claimed]]]) -> int:
+        """Claim page by page and begin to go on with each; what this node cannot run is given back at the end."""
         seen: set[UUID] = set()
         not_ours: list[Claimed] = []
         try:
             while True:
-                page = await claim()
+                room = await self._room()
+                page = await claim(room)
                 fresh = [claimed for claimed in page if claimed.lease.instance_id not in seen]
                 seen.update(claimed.lease.instance_id for claimed in fresh)
                 runnable = [claimed for claimed in fresh if self._runs.can_run(claimed)]
-                # What this node cannot run is held until the sweep is over: given back now, it would fill every page.
+                # Given back now, these would fill every further page.
                 not_ours += [claimed for claimed in page if claimed not in runnable]
-                await asyncio.gather(*(self._go_on(claimed) for claimed in runnable))
-                if not fresh or len(page) < _PAGE:
+                for claimed in runnable:
+                    self._begin(claimed)
+                if not fresh or len(page) < room:
                     return len(seen)
         finally:
             for claimed in not_ours:
                 await self._journal.release(claimed.lease.instance_id, fencing_token=claimed.lease.fencing_token)
+
+    async def _room(self) -> int:
+        while len(self._going_on) >= self._concurrency:
+            await asyncio.wait(self._going_on, return_when=asyncio.FIRST_COMPLETED)
+        return min(_PAGE, self._concurrency - len(self._going_on))
+
+    def _begin(self, claimed: Claimed) -> None:
+        task = asyncio.create_task(self._go_on(claimed))
+        self._going_on.add(task)
+        task.add_done_callback(self._going_on.discard)
+
+    async def _come_to_rest(self) -> None:
+        while self._going_on:
+            await asyncio.gather(*self._going_on)
 
     async def _go_on(self, claimed: Claimed) -> None:
         try:
@@ -125,12 +181,12 @@ class Sweeps:
         except Exception:  # one instance must not keep the others from going on
             _LOG.exception("instance %s could not go on", claimed.lease.instance_id)
 
-    async def _claim_due(self) -> Sequence[Claimed]:
+    async def _claim_due(self, limit: int) -> Sequence[Claimed]:
         return await self._journal.claim_due(
-            now=self._clock.now(), owner=self._owner, ttl=self._lease_ttl, limit=_PAGE, plans=self._plans
+            now=self._clock.now(), owner=self._owner, ttl=self._lease_ttl, limit=limit, plans=self._plans
         )
 
-    async def _claim_abandoned(self) -> Sequence[Claimed]:
+    async def _claim_abandoned(self, limit: int) -> Sequence[Claimed]:
         return await self._journal.claim_abandoned(
-            owner=self._owner, ttl=self._lease_ttl, limit=_PAGE, plans=self._plans
+            owner=self._owner, ttl=self._lease_ttl, limit=limit, plans=self._plans
         )

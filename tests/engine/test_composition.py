@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from engine_plans import (
+    NOTE,
     OCR_SIGNAL,
     SIGNED,
     UPLOAD,
@@ -225,6 +226,16 @@ async def test_several_waits_are_open_at_once_and_end_one_by_one():
     (left,) = (await scene.history()).instance.waits
     assert (left.step_id, left.wake_at) == (1, started + 7 * DAY)
     await scene.host.signal(outcome.instance_id, Signed(by="ada"))
+    assert await scene.state() is State.COMPLETED
+
+
+async def test_one_delivery_ends_one_of_two_waits_for_the_same_signal():
+    first, second = AwaitSignal(1, "first", SIGNED, DAY), AwaitSignal(2, "second", SIGNED, DAY)
+    scene = Scene(plan(Parallel(0, (1, 2), 3, ALL), first, second, Step(3, "offer.note", NOTE)))
+    outcome = await run(scene)
+    await scene.host.signal(outcome.instance_id, Signed(by="ada"))
+    assert await scene.rows() == ["|1|offer.signed|Success"]
+    await scene.host.signal(outcome.instance_id, Signed(by="eve"))
     assert await scene.state() is State.COMPLETED
 
 
@@ -447,6 +458,9 @@ async def test_an_inline_child_may_wait_and_its_end_wakes_the_parent():
     assert outcome.awaiting == ()
     child = (await instances(scene))["child"]
     assert child.state is State.SUSPENDED
+    # Looking at the parent again does not disturb the child.
+    await scene.host.resume(outcome.instance_id)
+    assert (await instances(scene))["child"] == child
     await scene.host.signal(child.instance_id, Signed(by="ada"))
     assert await scene.state(outcome.instance_id) is State.COMPLETED
     assert (await scene.history(outcome.instance_id)).inbox == ()

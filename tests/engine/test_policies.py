@@ -68,6 +68,18 @@ async def test_an_attempt_that_fails_is_a_row_and_is_made_again_under_the_same_k
     assert await scene.rows() == [*["|0|document.extract|Failure"] * 2, "|0|document.extract|Success"]
 
 
+async def test_an_attempt_that_failed_is_durable_before_the_next_is_waited_for():
+    scene = Scene(extracting(PolicySet("p", retry=Retry(2, Backoff.fixed("PT0.2S")))))
+    at_the_pause = []
+
+    async def pause(gap: timedelta) -> None:
+        at_the_pause.append((gap, await scene.rows()))
+
+    capability, _ = failing(1)
+    await scene.new_host(substitutes={"document.extract": capability}, pause=pause).run("document.process", JOB)
+    assert at_the_pause == [(timedelta(seconds=0.2), ["|0|document.extract|Failure"])]
+
+
 async def test_a_retry_that_is_used_up_fails_the_flow():
     scene = Scene(extracting(PolicySet("p", retry=Retry(2, Backoff.fixed("PT0.2S")))))
     capability, calls = failing(9)

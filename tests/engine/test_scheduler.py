@@ -1,0 +1,141 @@
+"""Loops that find work: promptness, fairness, leases of long runs."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+from engine_plans import Submit, extract, plan, upload
+from engine_scene import TTL, Scene
+
+from flowx_runtime import Suspended
+from flowx_runtime.journal.contract import JournalUnavailable
+from flowx_runtime.journal.records import State
+from flowx_runtime.plan import Delay
+from flowx_runtime.scheduler.renewal import Renewal
+
+ORDER = Submit(document_id="o")
+PATIENCE = 5.0
+"""Seconds after which a test that waits for an event gives up; none waits for a clock."""
+
+
+def short_wait(seconds: float = 0.05):
+    return plan(upload(0), Delay(1, "short", timedelta(seconds=seconds)), extract(2))
+
+
+class RealClock:
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+async def test_a_short_wait_ends_long_before_the_next_sweep():
+    scene = Scene(short_wait())
+    ended = asyncio.Event()
+    scene.world.hooks["document.extract"] = ended.set
+    async with scene.new_host(sweep_interval=timedelta(hours=1), clock=RealClock()) as host:
+        assert isinstance(await host.run("document.process", ORDER), Suspended)
+        await asyncio.wait_for(ended.wait(), PATIENCE)
+
+
+async def test_an_instance_that_takes_long_keeps_no_other_from_its_turn():
+    scene = Scene(short_wait(60))
+    begun, release, seen = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def first_is_slow(request, ctx):
+        from engine_plans import Fields
+
+        if request.job_id == "job-slow":
+            begun.set()
+            await release.wait()
+        else:
+            seen.set()
+        return Fields(count=1)
+
+    host = scene.new_host(sweep_interval=timedelta(milliseconds=10), substitutes={"document.extract": first_is_slow})
+    async with host:
+        await host.run("document.process", Submit(document_id="slow"))
+        scene.clock.advance(timedelta(seconds=60))
+        await asyncio.wait_for(begun.wait(), PATIENCE)
+        await host.run("document.process", Submit(document_id="quick"))
+        scene.clock.advance(timedelta(seconds=60))
+        await asyncio.wait_for(seen.wait(), PATIENCE)
+        release.set()
+
+
+async def test_more_instances_than_a_node_takes_at_once_all_go_on():
+    scene = Scene(short_wait(60))
+    host = scene.new_host(concurrency=3)
+    for number in range(10):
+        await host.run("document.process", ORDER, idempotency_key=str(number))
+    scene.clock.advance(timedelta(minutes=1))
+    assert await host.sweep_once() == 10
+    assert {entry.row.state for entry in scene.journal._entries.values()} == {State.COMPLETED}
+
+
+async def test_a_sweep_survives_a_store_that_is_away_for_a_while():
+    scene = Scene(short_wait(60))
+    ended = asyncio.Event()
+    scene.world.hooks["document.extract"] = ended.set
+    claim_due, failures = scene.journal.claim_due, iter(range(3))
+
+    async def away(**arguments):
+        if next(failures, None) is not None:
+            raise JournalUnavailable("away")
+        return await claim_due(**arguments)
+
+    scene.journal.claim_due = away
+    async with scene.new_host(sweep_interval=timedelta(milliseconds=5)) as host:
+        await host.run("document.process", ORDER)
+        scene.clock.advance(timedelta(minutes=1))
+        await asyncio.wait_for(ended.wait(), PATIENCE)
+
+
+async def test_leases_of_long_runs_are_renewed_and_lost_ones_are_told(caplog):
+    scene = Scene(short_wait())
+    in_step, go_on = asyncio.Event(), asyncio.Event()
+
+    async def long(request, ctx):
+        from engine_plans import Job
+
+        in_step.set()
+        await go_on.wait()
+        return Job(job_id="j")
+
+    host = scene.new_host(owner="me", substitutes={"ocr.upload": long})
+    run = asyncio.ensure_future(host.run("document.process", ORDER))
+    await in_step.wait()
+    instance_id = scene.only()
+    old = {instance_id: float("-inf")}
+    renewal = Renewal(scene.journal, old, owner="me", lease_ttl=TTL)
+    scene.clock.advance(TTL - timedelta(seconds=1))
+    assert await renewal.renew_once() == frozenset()
+    scene.clock.advance(timedelta(seconds=2))
+    assert await scene.journal.live_leases(instance_id) == 1
+    assert await Renewal(scene.journal, {instance_id: float("inf")}, owner="me", lease_ttl=TTL).renew_once() == set()
+    scene.clock.advance(TTL)
+    assert await renewal.renew_once() == {instance_id}
+    assert any("was lost" in record.getMessage() for record in caplog.records)
+    go_on.set()
+    await run
+
+
+async def test_leaving_a_host_waits_for_what_is_under_way():
+    scene = Scene(plan(upload(0)))
+    in_step, go_on = asyncio.Event(), asyncio.Event()
+
+    async def long(request, ctx):
+        from engine_plans import Job
+
+        in_step.set()
+        await go_on.wait()
+        return Job(job_id="j")
+
+    host = scene.new_host(substitutes={"ocr.upload": long})
+    run = asyncio.ensure_future(host.run("document.process", ORDER))
+    await in_step.wait()
+    closing = asyncio.ensure_future(host.close())
+    await asyncio.sleep(0)
+    assert not closing.done()
+    go_on.set()
+    await closing
+    assert run.done()
