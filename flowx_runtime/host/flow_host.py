@@ -94,7 +94,7 @@ class FlowHost:
         sweep_interval: timedelta | None = timedelta(seconds=10),
         lease_ttl: timedelta = timedelta(seconds=30),
         drain: timedelta = timedelta(seconds=30),
-        concurrency: int = 128,
+        concurrency: int = 256,
         substitutes: Mapping[str, Callable[..., Any]] | None = None,
         pause: Pause = pause_for_real,
         random: Random | None = None,

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 from flowx_runtime.authoring.flows import Flow
+from flowx_runtime.authoring.vocabulary import Profile
 from flowx_runtime.host.errors import NotAPlan
 from flowx_runtime.plan.catalog import Catalog, UnknownPlan
-from flowx_runtime.plan.nodes import Step
+from flowx_runtime.plan.nodes import Emit, Step, SubFlow
 from flowx_runtime.plan.plan import Plan
 from flowx_runtime.plan.staleness import check_fresh
 from flowx_runtime.plan.uses import CapabilityUse
+
+_LOG = logging.getLogger("flowx.host")
 
 AnyPlan: TypeAlias = Plan[Any, Any]
 
@@ -28,6 +32,8 @@ class Plans:
         else:
             for plan in given:
                 self._add(plan, is_current=True)
+        for plan in self:
+            self._check_whole(plan)
 
     def __iter__(self) -> Iterator[AnyPlan]:
         return iter(self._plans.values())
@@ -85,6 +91,24 @@ class Plans:
             check_fresh(plan)
             self._current[plan.flow_id] = plan
         self._plans[plan.flow_id, plan.version] = plan
+
+    def _check_whole(self, plan: AnyPlan) -> None:
+        """Refuse a plan whose sub-flow is not here; say what a flow that keeps no journal cannot do."""
+        for node in plan.nodes:
+            if isinstance(node, SubFlow) and self.find(node.flow_id, node.version) is None:
+                raise UnknownPlan(
+                    f"{plan.flow_id!r} {plan.version} runs {node.flow_id!r} {node.version}, which this host does not "
+                    "have: give it that plan too"
+                )
+        emits = [node.event.id for node in plan.nodes if isinstance(node, Emit)]
+        emits += [emit.event.id for emit in plan.on_failure]
+        if emits and plan.profile is Profile.EPHEMERAL:
+            _LOG.warning(
+                "%s %s is ephemeral and publishes nothing: its events (%s) need `profile=Profile.DURABLE`",
+                plan.flow_id,
+                plan.version,
+                ", ".join(emits),
+            )
 
 
 def _refuse_other(candidate: object) -> None:

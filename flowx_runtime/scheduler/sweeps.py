@@ -17,7 +17,7 @@ from flowx_runtime.journal.records import Claimed
 
 _LOG = logging.getLogger("flowx.scheduler")
 
-_PAGE: Final = 64
+_PAGE: Final = 256
 _JITTER: Final = 0.25
 """Nodes that started together must not sweep together for ever."""
 

@@ -122,10 +122,10 @@ class Scene:
             await self.wake()
         raise AssertionError("it never ends")
 
-    async def recover(self) -> None:
+    async def recover(self, **changes: Any) -> None:
         """The leases of the dead process run out; a new one sweeps."""
         self.clock.advance(TTL + timedelta(seconds=1))
-        await self.new_host().sweep_once()
+        await self.new_host(**changes).sweep_once()
 
 
 def _uses(node: Any) -> list[Any]:

@@ -10,10 +10,12 @@ from functools import partial
 import pytest
 from engine_plans import (
     CLASSES,
+    PROCESSED,
     STATUS,
     Archive,
     Cancel,
     Job,
+    Processed,
     Result,
     Signed,
     Submit,
@@ -41,7 +43,7 @@ from flowx_runtime.host.errors import (
 )
 from flowx_runtime.journal.memory.journal import MemoryJournal
 from flowx_runtime.journal.records import State
-from flowx_runtime.plan import Branch, Catalog, Delay, Step
+from flowx_runtime.plan import Branch, Catalog, Delay, Emit, Step, SubFlow
 from flowx_runtime.plan.catalog import UnknownPlan
 from flowx_runtime.plan.staleness import PlanStale
 from flowx_runtime.plan.uses import ContractUse
@@ -122,6 +124,18 @@ async def test_a_flow_class_is_no_plan():
         await scene.host.run("document.proces", ORDER)
     with pytest.raises(InputMismatch, match="takes a Submit"):
         await scene.host.run("document.process", Job(job_id="x"))
+
+
+async def test_a_sub_flow_that_the_host_lacks_is_refused_when_the_host_is_made():
+    with pytest.raises(UnknownPlan, match=r"runs 'child' 2\.0\.0"):
+        FlowHost([plan(SubFlow(0, "child", "child", "2.0.0", lambda ctx: ctx.input))])
+
+
+async def test_an_ephemeral_flow_that_emits_is_told_that_nothing_is_published(caplog):
+    emit = Emit(0, "e", PROCESSED, lambda ctx: Processed(document_id="d", fields=1))
+    host = FlowHost([plan(emit, profile=Profile.EPHEMERAL)])
+    assert any("publishes nothing" in record.getMessage() for record in caplog.records)
+    assert isinstance(await host.run("document.process", ORDER), Completed)
 
 
 async def test_an_empty_catalogue_is_a_host_of_no_flow():
