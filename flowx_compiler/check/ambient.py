@@ -14,7 +14,7 @@ CLOCK = "the machine's clock"
 RANDOM = "randomness from outside the run"
 _ENVIRONMENT = "the process's environment"
 _FILES = "something outside the run"
-_USECLOCK = "use `ctx.utc_now`, which is recorded"
+_USE_CLOCK = "use `ctx.utc_now`, which is recorded"
 _USE_STEP = "read it in a step, whose result is recorded, and use that"
 
 AMBIENT: dict[str, tuple[str, str]] = {

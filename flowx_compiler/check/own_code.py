@@ -52,9 +52,11 @@ def statements_of(body: object) -> Iterator[object]:
             open_parts.extend(reversed(current))
 
 
-def classes(program: Program) -> Iterator[tuple[str, Class]]:
-    """Every module-level class of the project with its module."""
-    for name, module in program.modules.items():
-        for statement in module.body:
-            if isinstance(statement, Class):
-                yield name, statement
+def classes(program: Program) -> dict[str, tuple[str, Class]]:
+    """Every module-level class of the project by qualified name, with its module."""
+    return {
+        f"{name}.{statement.name}": (name, statement)
+        for name, module in program.modules.items()
+        for statement in module.body
+        if isinstance(statement, Class)
+    }

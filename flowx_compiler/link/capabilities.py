@@ -180,7 +180,7 @@ def _contracts(
     if request is None or contract(project, request.name) is None:
         what = "is not annotated" if parameter.annotation is None else f"is `{request}`, which is no contract"
         project.problems.add(
-            ids.BAD_REQUEST,
+            _contract_problem(project, request, ids.BAD_REQUEST),
             project.place(module, parameter.annotation.span if parameter.annotation is not None else parameter.span),
             f"the request of capability `{name}` {what}",
             "annotate it with a class that derives from `Contract` (or a frozen pydantic model)",
@@ -192,13 +192,19 @@ def _contracts(
     if result != NONE and (result is None or contract(project, result.name) is None):
         what = "is not annotated" if function.returns is None else f"is `{result}`, which is no contract"
         project.problems.add(
-            ids.BAD_RESULT,
+            _contract_problem(project, result, ids.BAD_RESULT),
             project.place(module, function.returns.span if function.returns is not None else function.name_span),
             f"the result of capability `{name}` {what}",
             "annotate it with one contract, or `-> None` for a capability that gives nothing back",
         )
         result = None
     return request, result
+
+
+def _contract_problem(project: Project, type_: TypeExpr | None, otherwise: str) -> str:
+    """A union of contracts is two contracts on one capability; anything else is no contract at all."""
+    members = () if type_ is None or type_.name != "|" else type_.arguments
+    return ids.TWO_CONTRACTS if sum(contract(project, member.name) is not None for member in members) > 1 else otherwise
 
 
 def _constants(project: Project, module: str, name: str, given: Given) -> dict[str, object] | None:

@@ -1,0 +1,138 @@
+"""A capability that holds a transport.
+
+What it detects: a constructor parameter, class-level annotation or attribute assigned in `__init__`
+whose type comes from an HTTP, message broker, cloud queue or RPC library.
+
+Why it matters: The same capability runs behind HTTP, a schedule, a sub-flow or a test. One that
+talks to a transport itself runs behind that one only, and its retries and deadlines are the
+library's and not the plan's.
+
+What it cannot prove: a transport that is not in the list, or one used inside a method only.
+
+When to suppress: The capability is itself the adapter of an outside system and nothing else: say
+so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flowx_compiler.check.reads import qualified, walk
+from flowx_compiler.findings import Finding, Place
+from flowx_compiler.model import Program
+from flowx_compiler.rules.rule import ERROR, Example, Rule
+from flowx_compiler.syntax import Assign, Attribute, Call, Class, Expr, Function, Name
+
+RULE = Rule("FLOWX1003", "capability-holds-a-transport", ERROR)
+
+INVALID = (
+    Example(
+        """\
+flow.step(Fetch)
+""",
+        module="""\
+import httpx
+
+
+@capability("example.fetch", version="1.0.0", authorization=Internal(), idempotent=True)
+class Fetch:
+    def __init__(self, client: httpx.AsyncClient) -> None:  # <-
+        self._client = client
+
+    async def execute(self, request: PlaceOrder, ctx: StepContext) -> ManualReview:
+        return ManualReview(ticket="t")
+""",
+    ),
+)
+
+VALID = (
+    Example(
+        """\
+flow.step(Fetch)
+""",
+        module="""\
+from typing import Protocol
+
+
+class Tickets(Protocol):
+    async def open(self, order_id: str) -> str: ...
+
+
+@capability("example.fetch", version="1.0.0", authorization=Internal(), idempotent=True)
+class Fetch:
+    def __init__(self, tickets: Tickets) -> None:
+        self._tickets = tickets
+
+    async def execute(self, request: PlaceOrder, ctx: StepContext) -> ManualReview:
+        return ManualReview(ticket=await self._tickets.open(request.order_id))
+""",
+    ),
+)
+
+
+_TRANSPORTS = (
+    "aio_pika",
+    "aiohttp",
+    "aiokafka",
+    "azure.servicebus",
+    "celery",
+    "confluent_kafka",
+    "django.http",
+    "fastapi",
+    "flask",
+    "google.cloud.pubsub",
+    "grpc",
+    "http.client",
+    "httpx",
+    "kafka",
+    "kombu",
+    "nats",
+    "paho.mqtt",
+    "pika",
+    "requests",
+    "starlette",
+    "urllib.request",
+    "urllib3",
+)
+"""Packages whose objects tie a capability to one way in or out."""
+
+
+def check(program: Program) -> Iterator[Finding]:
+    """Every dependency of a capability class that is a transport's."""
+    for capability in program.capabilities.values():
+        if capability.owner is None:
+            continue
+        seen: set[int] = set()
+        for expression in _held(capability.owner):
+            for node in walk(expression):
+                name = qualified(program, capability.module, node) if isinstance(node, Name | Attribute) else None
+                transport = None if name is None else _transport(name)
+                if transport is None or expression.span.line in seen:
+                    continue
+                seen.add(expression.span.line)
+                yield RULE.finding(
+                    Place(program.modules[capability.module].file, expression.span),
+                    f"capability {capability.id!r} holds `{name}`, which belongs to the transport {transport}",
+                    label="ties it to one transport",
+                    help="give it a port: a small class of the project that says what it needs in the domain's words",
+                )
+
+
+def _transport(name: str) -> str | None:
+    return next((prefix for prefix in _TRANSPORTS if name == prefix or name.startswith(f"{prefix}.")), None)
+
+
+def _held(owner: Class) -> Iterator[Expr]:
+    for statement in owner.body:
+        match statement:
+            case Assign(annotation=annotation) if annotation is not None:
+                yield annotation
+            case Function(name="__init__", parameters=parameters, body=body):
+                for parameter in parameters:
+                    if parameter.annotation is not None:
+                        yield parameter.annotation
+                for inner in body:
+                    if isinstance(inner, Assign) and isinstance(inner.value, Call):
+                        yield inner.value.function
+            case _:
+                pass
