@@ -11,6 +11,7 @@ from flowx_runtime.journal.records import Refusal, StepRow, StoredError
 
 UNHANDLED = "capability.unhandled"
 WRONG_RESULT = "capability.wrong_result"
+UNDO_UNREADABLE = "flow.undo_unreadable"
 DEADLINE_EXCEEDED = "flow.deadline_exceeded"
 VALUE_MISSING = "flow.value_missing"
 PREDICATE_FAILED = "flow.predicate_failed"

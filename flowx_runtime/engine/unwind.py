@@ -13,8 +13,9 @@ from flowx_runtime.authoring.backoff import Backoff
 from flowx_runtime.authoring.policies import Retry
 from flowx_runtime.engine.capabilities import Capabilities
 from flowx_runtime.engine.clock import Clock, Pause
-from flowx_runtime.engine.failures import Disowned
-from flowx_runtime.engine.invocation import invoke
+from flowx_runtime.engine.codec import encode, redact
+from flowx_runtime.engine.failures import UNDO_UNREADABLE, Disowned, stored_error
+from flowx_runtime.engine.invocation import Answer, invoke
 from flowx_runtime.engine.session import Session
 from flowx_runtime.engine.step_context import StepRun
 from flowx_runtime.engine.undo import ChildUndo, Undo, child_scope, undo_of_row
@@ -90,7 +91,7 @@ class Unwinder:
             made += 1
         _LOG.error(
             "instance %s of %s is not undone: %r (scope %r) of %r gave up after %s attempts%s. "
-            "Undo it by hand; request of the undo: %s",
+            "Undo it by hand; the undo is given %s",
             session.instance_id,
             session.plan.flow_id,
             undo.use.id,
@@ -98,7 +99,7 @@ class Unwinder:
             undo.name,
             made,
             "" if last is None else f", last with {last.code}: {last.detail}",
-            undo.use.request.__name__,
+            _said(undo),
         )
         return False
 
@@ -115,7 +116,12 @@ class Unwinder:
             effect_scope=undo.origin_scope,
             compensating_for=undo.compensates,
         )
-        answer = await invoke(undo.use, self._capabilities.call(undo.use), undo.value(), context)
+        try:
+            value = undo.value()
+        except ValueError as unreadable:  # a contract that changed under a parked instance; the other undos still run
+            answer = Answer(None, stored_error(unreadable, (), code=UNDO_UNREADABLE), 0)
+        else:
+            answer = await invoke(undo.use, self._capabilities.call(undo.use), value, context)
         session.record(
             StepRow(
                 scope=undo.scope,
@@ -130,3 +136,12 @@ class Unwinder:
             )
         )
         return answer.error
+
+
+def _said(undo: Undo) -> str:
+    """The value an undo is given, as an operator may read it."""
+    try:
+        value = undo.value()
+        return redact(encode(undo.use.request, value), (value,))
+    except ValueError:
+        return f"a recorded {undo.use.request.__name__} that no longer fits its contract"

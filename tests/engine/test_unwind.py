@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from engine_plans import (
     FAILED_EVENT,
@@ -122,12 +124,13 @@ async def test_one_undo_that_fails_does_not_stop_the_others(caplog):
     assert await scene.state() is State.COMPENSATION_FAILED
     assert (await scene.rows())[-4:] == [*["|1|offer.unarchive|Failure"] * 3, "|0|ocr.cancel|Compensated"]
     assert [row.attempt for row in (await scene.history()).rows if row.step_id == 1] == [1, 2, 3, 4]
-    assert any("Undo it by hand" in record.getMessage() for record in caplog.records)
+    (told,) = [record.getMessage() for record in caplog.records if "Undo it by hand" in record.getMessage()]
+    assert '"document_id":"o"' in told
+    assert "no archive" in told
+    assert "hunter2" not in told
 
 
 async def test_the_compensation_policy_says_how_often_an_undo_is_tried():
-    from dataclasses import replace
-
     policy = PolicySet("patient", compensation_retry=Retry(5, Backoff.fixed("PT1S")))
     scene = Scene(plan(upload(0), replace(archive(1), policy=policy), extract(2)))
     scene.world.raising |= {"document.extract": Refused(), "offer.unarchive": RuntimeError("no archive")}
@@ -194,8 +197,6 @@ async def test_an_exception_of_a_lifted_function_fails_the_flow_and_unwinds(node
 
 
 async def test_a_map_that_raises_and_a_value_that_is_missing_are_told_apart():
-    from dataclasses import replace
-
     mapped = Scene(plan(upload(0), replace(extract(1), request=_raise)))
     assert (await failed(mapped)).error.code == "flow.map_failed"
     missing = Scene(plan(extract(0)))
@@ -250,3 +251,17 @@ async def test_a_switch_takes_the_first_case_of_the_same_type_and_value(selected
     await scene.host.run("document.process", ORDER)
     taken = [effect.partition("(")[0] for effect in scene.world.effects[1:]]
     assert taken == ([] if arm is None else [arm])
+
+
+async def test_a_recorded_value_that_no_longer_fits_stops_its_own_undo_only(caplog):
+    scene = Scene(saga())
+    scene.world.raising["document.extract"] = Refused()
+    scene.journal.crash_after.add(2)
+    with pytest.raises(Crash):
+        await scene.host.run("document.process", ORDER)
+    entry = scene.journal._entries[scene.only()]
+    entry.rows[1] = replace(entry.rows[1], request='{"renamed":"o"}')
+    await scene.recover()
+    assert await scene.state() is State.COMPENSATION_FAILED
+    assert (await scene.rows())[-4:] == [*["|1|offer.unarchive|Failure"] * 3, "|0|ocr.cancel|Compensated"]
+    assert any("no longer fits" in record.getMessage() for record in caplog.records)
