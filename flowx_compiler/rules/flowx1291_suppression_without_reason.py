@@ -54,7 +54,7 @@ def check(program: Program) -> Iterator[Finding]:
             if not directive.reason:
                 yield RULE.finding(
                     place,
-                    f"this suppression of {', '.join(directive.ids) or 'nothing'} gives no reason, and so covers nothing",
+                    f"this suppression of {', '.join(directive.ids) or 'nothing'} gives no reason and covers nothing",
                     help="write why after the bracket: `# flowx: ignore[FLOWX1012] the undo is best effort here`",
                 )
             elif not directive.ids:

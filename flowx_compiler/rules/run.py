@@ -1,20 +1,43 @@
-"""Runs every rule over a program and applies the directives of its sources."""
+"""Runs the rules over a program and applies the directives of its sources."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from flowx_compiler.findings import Finding
 from flowx_compiler.model import Program
 from flowx_compiler.rules.registry import registry
-from flowx_compiler.rules.suppress import suppress
+from flowx_compiler.rules.selection import EVERYTHING, Selection
+from flowx_compiler.rules.suppress import Suppressed, suppress
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the rules say of a program, sorted by file, position and id."""
+
+    findings: tuple[Finding, ...]
+    suppressed: tuple[Suppressed, ...] = ()
+
+
+def judge(program: Program, selected: Selection = EVERYTHING) -> Verdict:
+    """Run the rules that are selected."""
+    found, suppressed = suppress(program, _raw(program, selected), selected.ran)
+    return Verdict(
+        tuple(sorted(found, key=lambda finding: finding.order)),
+        tuple(sorted(suppressed, key=lambda item: item.finding.order)),
+    )
 
 
 def run_rules(program: Program) -> tuple[Finding, ...]:
-    """Every finding, sorted by file, position and id."""
-    return tuple(sorted(suppress(program, tuple(_raw(program))), key=lambda finding: finding.order))
+    """Every finding of every rule."""
+    return judge(program).findings
 
 
-def _raw(program: Program) -> Iterator[Finding]:
+def _raw(program: Program, selected: Selection) -> Iterator[Finding]:
     for entry in registry():
-        yield from entry.check(program)
+        if selected.runs(entry.rule):
+            for finding in entry.check(program):
+                if selected.reports(finding.id, finding.place.file):
+                    severity = selected.severity_of(finding)
+                    yield finding if severity is finding.severity else replace(finding, severity=severity)
