@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from flowx_compiler.findings import Place
+from flowx_compiler.link.candidates import read_candidates
 from flowx_compiler.link.capabilities import capability, note_misplaced
 from flowx_compiler.link.contracts import contract, enumeration, error_type, event, signal
 from flowx_compiler.link.flows import is_flow, read_flow
@@ -15,17 +16,16 @@ from flowx_compiler.model import Flow, Policy, Problem, Program
 from flowx_compiler.syntax import Assign, Block, Class, Function, Module, Name, Stmt
 
 T = TypeVar("T")
-_MARK = b"flowx"
 
 
 def link(sources: Sources) -> Program:
     """Resolve every declaration of the project and understand every flow.
 
-    Only files that can matter are read: those that mention flowx, and those that names in them lead to.
+    Only files that can matter are read: those that can declare something, and those that names in them lead to.
     """
     project = Project.over(sources)
     flows: dict[str, Flow] = {}
-    for name in sorted(file.module for file in sources.files.values() if _MARK in file.source):
+    for name in read_candidates(sources, project.names):
         module = sources.module(name)
         if module is not None:
             _declarations(project, module, module.body, flows)
