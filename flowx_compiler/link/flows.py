@@ -15,7 +15,7 @@ from flowx_compiler.link.types import NONE, UNKNOWN, plain
 from flowx_compiler.link.values import ValueReader
 from flowx_compiler.model import CronTrigger, Flow, HttpTrigger, Sequence, TypeExpr
 from flowx_compiler.syntax import Call, Class, Expr, Function, Subscript
-from flowx_runtime.plan import InvalidDuration
+from flowx_runtime.plan import InvalidDuration, format_duration
 
 _FLOW = Signature(
     flexible=("id",), keyword=("version", "profile", "owner", "deadline"), required=frozenset({"id", "version"})
@@ -236,6 +236,6 @@ def _trigger(name: str, values: dict[str, object], place: Place) -> HttpTrigger 
         expression=str(values["expression"]),
         time_zone=str(values.get("time_zone", "UTC")),
         missed_fire=str(missed[2]).lower() if isinstance(missed, tuple) else "run_once",
-        jitter=None if jitter is None else str(jitter),
+        jitter=format_duration(jitter) if isinstance(jitter, timedelta) else None if jitter is None else str(jitter),
         place=place,
     )
