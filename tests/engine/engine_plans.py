@@ -253,14 +253,14 @@ def plain_poll_plan(**changes: Any) -> Plan[Any, Any]:
     )
 
 
-def saga_plan(*, has_block: bool = True, **changes: Any) -> Plan[Any, Any]:
+def saga_plan(*, has_block: bool = True, signal: SignalUse = SIGNED, **changes: Any) -> Plan[Any, Any]:
     """Two compensable steps around a wait for a person and one for the clock."""
     target = 4 if has_block else None
     block = (Step(2, "document.escalate", ESCALATE), Fail(3, NotInTime)) if has_block else ()
     after = 2 + len(block)
     return plan(
         upload(),
-        AwaitSignal(1, "offer.signed", SIGNED, timedelta(days=7), target),
+        AwaitSignal(1, "offer.signed", signal, timedelta(days=7), target),
         *block,
         archive(after),
         Delay(after + 1, "settling", timedelta(days=1)),

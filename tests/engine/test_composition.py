@@ -495,3 +495,14 @@ async def test_ephemeral_flows_compose_in_memory_and_unwind_together():
     assert isinstance(await run(scene), Failed)
     assert scene.world.effects[-3:] == ["offer.unarchive(c)", "ocr.cancel(job-c)", "offer.unarchive(o)"]
     assert scene.journal._entries == {}
+
+
+async def test_a_child_has_no_longer_than_its_parent_and_a_detached_one_its_own_time():
+    waits = child_plan(upload(0), AwaitSignal(1, "signed", SIGNED, 7 * DAY), deadline=3 * DAY)
+    scene = Scene(parent_plan(deadline=DAY), waits)
+    await run(scene)
+    both = await instances(scene)
+    assert both["child"].deadline_at == both["document.process"].deadline_at == scene.clock.now() + DAY
+    detached = Scene(parent_plan(SubFlowMode.DETACHED, deadline=DAY), waits)
+    await run(detached)
+    assert (await instances(detached))["child"].deadline_at == detached.clock.now() + 3 * DAY

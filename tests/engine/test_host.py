@@ -9,6 +9,7 @@ from functools import partial
 
 import pytest
 from engine_plans import (
+    CANCEL,
     CLASSES,
     PROCESSED,
     STATUS,
@@ -46,7 +47,7 @@ from flowx_runtime.journal.records import State
 from flowx_runtime.plan import Branch, Catalog, Delay, Emit, Step, SubFlow
 from flowx_runtime.plan.catalog import UnknownPlan
 from flowx_runtime.plan.staleness import PlanStale
-from flowx_runtime.plan.uses import ContractUse
+from flowx_runtime.plan.uses import ContractUse, SignalUse
 
 ORDER = Submit(document_id="o")
 
@@ -96,6 +97,7 @@ async def test_capabilities_are_checked_when_the_host_is_made():
     plans = [plan(upload(0), archive(1))]
     given = [Upload(world), Cancel(world), Archive(world), Unarchive(world)]
     FlowHost(plans, given)
+    FlowHost(plans, [type("SpecialUpload", (Upload,), {})(world), *given[1:]])
     FlowHost(plans, [partial(cls, world) for cls in (Upload, Cancel, Archive, Unarchive)])
     with pytest.raises(CapabilityMissing, match=r"Archive \(offer.archive\), Unarchive"):
         FlowHost(plans, given[:2])
@@ -147,6 +149,12 @@ async def test_an_empty_catalogue_is_a_host_of_no_flow():
     ("stale", "says"),
     [
         (plan(replace(upload(0), capability=replace(upload(0).capability, version="0.9.0"))), "had version '0.9.0'"),
+        (
+            plan(replace(upload(0), compensation=replace(CANCEL, id="ocr.abort"))),
+            "had id 'ocr.abort'",
+        ),
+        (saga_plan(signal=SignalUse(Signed, "offer.done")), "was 'offer.done' and is 'offer.signed'"),
+        (plan(Emit(0, "e", replace(PROCESSED, version="2.0.0"), str)), "was 'document.processed' 2.0.0"),
         (plan(Step(0, "s", replace(STATUS, idempotent=False))), "had idempotent False and has True"),
         (plan(extract(0), contracts=(ContractUse(Submit, ("document_id",)),)), "had the members document_id and has"),
     ],

@@ -144,3 +144,20 @@ async def test_work_in_the_steps_transaction_commits_with_its_row_or_not_at_all(
         found = await transaction.connection.execute(f'select name from "{schema}".effect')
         assert await found.fetchall() == [("o",)]
     assert await node.rows(failed.instance_id) == ["|0|ocr.upload|Failure"]
+
+
+async def test_work_that_the_step_gave_up_on_is_undone_though_the_step_succeeds(node: Node, schema: str):
+    async def tries(request: Submit, ctx: Any) -> Job:
+        try:
+            async with ctx.transaction() as connection:
+                await connection.execute(f'create table "{schema}".given_up (name text)')
+                raise LookupError
+        except LookupError:
+            return Job(job_id="without")
+
+    outcome = await node.host(plan(upload(0)), substitutes={"ocr.upload": tries}).run("document.process", ORDER)
+    assert isinstance(outcome, Completed)
+    assert await node.rows(outcome.instance_id) == ["|0|ocr.upload|Success"]
+    async with node.journal.transaction() as transaction:
+        found = await transaction.connection.execute("select to_regclass(%s)", [f"{schema}.given_up"])
+        assert await found.fetchone() == (None,)

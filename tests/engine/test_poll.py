@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -219,3 +220,14 @@ async def test_attempts_share_their_idempotency_key_and_number_themselves_by_sco
     polls = [ctx for ctx in scene.world.contexts if ctx.capability_id == "ocr.status"]
     assert [ctx.scope for ctx in polls] == ["0", "1", "2"]
     assert len({ctx.idempotency_key for ctx in polls}) == 1
+
+
+async def test_a_schedule_with_a_number_of_attempts_ends_with_them():
+    limited = replace(document_plan().nodes[1], interval=INTERVAL.max_attempts(2))
+    first, _, *rest = document_plan().nodes
+    scene = Scene(plan(first, limited, *rest))
+    scene.world.ready_after = 10**9
+    await scene.host.run("document.process", DOCUMENT)
+    assert await scene.to_the_end() is State.FAILED
+    assert scene.world.asked == 2
+    assert "|3|document.escalate|Success" in await scene.rows()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from engine_plans import Submit, extract, plan, upload
+from engine_plans import Fields, Job, Submit, extract, plan, upload
 from engine_scene import TTL, Scene
 
 from flowx_runtime import Suspended
@@ -42,8 +42,6 @@ async def test_an_instance_that_takes_long_keeps_no_other_from_its_turn():
     begun, release, seen = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def first_is_slow(request, ctx):
-        from engine_plans import Fields
-
         if request.job_id == "job-slow":
             begun.set()
             await release.wait()
@@ -95,8 +93,6 @@ async def test_leases_of_long_runs_are_renewed_and_lost_ones_are_told(caplog):
     in_step, go_on = asyncio.Event(), asyncio.Event()
 
     async def long(request, ctx):
-        from engine_plans import Job
-
         in_step.set()
         await go_on.wait()
         return Job(job_id="j")
@@ -119,23 +115,26 @@ async def test_leases_of_long_runs_are_renewed_and_lost_ones_are_told(caplog):
     await run
 
 
-async def test_leaving_a_host_waits_for_what_is_under_way():
+async def test_leaving_a_host_waits_for_everything_that_is_under_way():
     scene = Scene(plan(upload(0)))
-    in_step, go_on = asyncio.Event(), asyncio.Event()
+    in_step = asyncio.Semaphore(0)
+    gates = {"first": asyncio.Event(), "second": asyncio.Event()}
 
     async def long(request, ctx):
-        from engine_plans import Job
-
-        in_step.set()
-        await go_on.wait()
+        in_step.release()
+        await gates[request.document_id].wait()
         return Job(job_id="j")
 
     host = scene.new_host(substitutes={"ocr.upload": long})
-    run = asyncio.ensure_future(host.run("document.process", ORDER))
-    await in_step.wait()
+    runs = {name: asyncio.ensure_future(host.run("document.process", Submit(document_id=name))) for name in gates}
+    for _ in gates:
+        await in_step.acquire()
     closing = asyncio.ensure_future(host.close())
-    await asyncio.sleep(0)
+    gates["first"].set()
+    await runs["first"]
+    for _ in range(5):
+        await asyncio.sleep(0)
     assert not closing.done()
-    go_on.set()
+    gates["second"].set()
     await closing
-    assert run.done()
+    assert runs["second"].done()

@@ -252,3 +252,13 @@ async def test_a_store_that_fails_while_parking_leaves_the_instance_to_recovery(
     keys = [ctx.idempotency_key for ctx in scene.world.contexts]
     assert scene.world.effects == ["ocr.upload(o)", "ocr.upload(o)"]
     assert len(set(keys)) == 1
+
+
+async def test_leaving_a_wait_is_written_once_with_the_first_row_after_it():
+    scene = Scene(saga_plan())
+    instance_id = await parked(scene)
+    await scene.host.signal(instance_id, Signed(by="ada"))
+    states = [commit.state for commit in scene.journal.commits]
+    assert states == [State.SUSPENDED, State.RUNNING, State.SUSPENDED]
+    await scene.wake()
+    assert [commit.state for commit in scene.journal.commits[3:]] == [State.RUNNING, None, State.COMPLETED]
