@@ -17,7 +17,7 @@ from flowx_runtime import FlowHost, PostgresJournal
 from flowx_runtime.plan import Catalog
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-for example in ("polling", "offers"):
+for example in ("polling", "offers", "workflow"):
     if str(EXAMPLES / example) not in sys.path:
         sys.path.insert(0, str(EXAMPLES / example))
 

@@ -1,0 +1,1 @@
+"""A new colleague is onboarded: the saga example."""

@@ -1,0 +1,116 @@
+"""`employee.onboard` and the child it composes, `workspace.provision`."""
+
+from __future__ import annotations
+
+from flowx_runtime import Flow, FlowBuilder, Merge, Profile, flow, http_trigger
+from workflow.capabilities import (
+    AllocateDesk,
+    AssignEquipment,
+    AutoClearEquipment,
+    CancelBuildingPass,
+    CancelLaptopOrder,
+    ClosePayrollRecord,
+    CreateIdentity,
+    DisableIdentity,
+    GrantSystemAccess,
+    IssueBuildingPass,
+    OpenPayrollRecord,
+    OrderLaptop,
+    RecordEquipmentApproval,
+    ReleaseDesk,
+    ReturnEquipment,
+    RevokeSystemAccess,
+    ScheduleInduction,
+    SendWelcomePack,
+    SignSupplierAgreement,
+    StartBackgroundCheck,
+    ValidateOffer,
+    VoidSupplierAgreement,
+    WaiveBackgroundCheck,
+)
+from workflow.contracts import (
+    BuildingPass,
+    DeskAllocation,
+    EmployeeOnboarded,
+    EmploymentType,
+    EquipmentRequest,
+    Identity,
+    OnboardEmployee,
+    OnboardingResult,
+    ProvisionWorkspace,
+    UnsupportedEmployment,
+    WorkspaceReady,
+)
+from workflow.policies import DIRECTORY_SERVICE, FACILITIES_UNDO
+
+
+@flow("workspace.provision", version="1.0.0", profile=Profile.DURABLE, owner="facilities", deadline="PT20S")
+class ProvisionWorkspaceFlow(Flow[ProvisionWorkspace, WorkspaceReady]):
+    """A desk and a pass."""
+
+    def define(self, flow: FlowBuilder[ProvisionWorkspace, WorkspaceReady]) -> None:
+        flow.step(AllocateDesk).compensate_with(ReleaseDesk).with_policy(FACILITIES_UNDO)
+        flow.step(IssueBuildingPass).compensate_with(CancelBuildingPass)
+        flow.returns(
+            lambda ctx: WorkspaceReady(desk_id=ctx.get(DeskAllocation).desk_id, pass_id=ctx.get(BuildingPass).pass_id)
+        )
+
+
+@flow("employee.onboard", version="2.0.0", profile=Profile.DURABLE, owner="people-ops", deadline="PT60S")
+@http_trigger("POST", "/api/v1/onboarding", idempotent=True)
+class OnboardEmployeeFlow(Flow[OnboardEmployee, OnboardingResult]):
+    """Everything a new colleague needs on the first day."""
+
+    def define(self, flow: FlowBuilder[OnboardEmployee, OnboardingResult]) -> None:
+        flow.step(ValidateOffer)
+        (
+            flow.switch(lambda ctx: ctx.input.employment)
+            .case(EmploymentType.PERMANENT, lambda b: b.step(OpenPayrollRecord).compensate_with(ClosePayrollRecord))
+            .case(
+                EmploymentType.CONTRACTOR,
+                lambda b: b.step(SignSupplierAgreement).compensate_with(VoidSupplierAgreement),
+            )
+            .default(lambda b: b.fail(UnsupportedEmployment))
+        )
+        flow.step(CreateIdentity).compensate_with(DisableIdentity).with_policy(DIRECTORY_SERVICE)
+        flow.parallel(
+            lambda hardware: hardware.step(OrderLaptop).compensate_with(CancelLaptopOrder),
+            lambda access: access.step(GrantSystemAccess).compensate_with(RevokeSystemAccess),
+            ScheduleInduction,
+            merge=Merge.ALL_MUST_SUCCEED,
+        )
+        flow.for_each(
+            lambda ctx: ctx.input.equipment,
+            lambda item: (
+                item.when(
+                    lambda ctx: ctx.get(EquipmentRequest).needs_approval, lambda b: b.step(RecordEquipmentApproval)
+                )
+                .otherwise(lambda b: b.step(AutoClearEquipment))
+                .step(AssignEquipment)
+                .compensate_with(ReturnEquipment)
+            ),
+            max_concurrency=1,
+        )
+        flow.sub_flow(
+            ProvisionWorkspaceFlow,
+            lambda ctx: ProvisionWorkspace(employee_id=ctx.get(Identity).employee_id, site=ctx.input.site),
+        )
+        (
+            flow.when(
+                lambda ctx: ctx.input.requires_background_check, lambda b: b.step(StartBackgroundCheck)
+            ).otherwise(lambda b: b.step(WaiveBackgroundCheck))
+        )
+        flow.step(SendWelcomePack)
+        flow.emit(
+            EmployeeOnboarded,
+            lambda ctx: EmployeeOnboarded(
+                employee_id=ctx.get(Identity).employee_id,
+                site=ctx.input.site,
+                equipment_issued=len(ctx.input.equipment),
+            ),
+        )
+        flow.returns(
+            lambda ctx: OnboardingResult(
+                employee_id=ctx.get(Identity).employee_id, equipment_issued=len(ctx.input.equipment)
+            )
+        )
