@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
+from flowx_cli.judging import NOTHING_ASKED, Asked, judgement
 from flowx_compiler.build import Build, compile_sources
 from flowx_compiler.config import find_pyproject, load_config
 from flowx_compiler.discover import discover
@@ -52,7 +53,7 @@ def build_project(start: Path, *, check: bool = False) -> BuiltProject:
     return build_application(configs[0], check=check)
 
 
-def build_application(config: Config, *, check: bool = False) -> BuiltProject:
+def build_application(config: Config, *, check: bool = False, asked: Asked = NOTHING_ASKED) -> BuiltProject:
     """Compile one application, and write what changed unless something found is an error or this is a check."""
     plans = config.root / config.plans_folder
     roots = _roots(config)
@@ -61,7 +62,7 @@ def build_application(config: Config, *, check: bool = False) -> BuiltProject:
         for file in discover([config.root / source for source in config.sources], base=config.root, roots=roots)
         if not (config.root / file.file).is_relative_to(plans)
     ]
-    build = compile_sources(files, config, _existing(plans))
+    build = compile_sources(files, config, _existing(plans), judgement(config, asked))
     changed = tuple(path for path, text in build.files.items() if _bytes_of(config.root / path) != text.encode())
     if check:
         return BuiltProject(config, build, (), changed)

@@ -10,12 +10,13 @@ from flowx_compiler.config import Config
 from flowx_compiler.emit.catalog_module import Entry, emit_catalog
 from flowx_compiler.emit.manifest import emit_manifest
 from flowx_compiler.emit.plan_module import emit_plan, module_name
-from flowx_compiler.findings import Finding, Severity
+from flowx_compiler.findings import Finding
 from flowx_compiler.link import link
 from flowx_compiler.link.sources import SourceFile, Sources
 from flowx_compiler.lower import lower
 from flowx_compiler.model import Program
-from flowx_compiler.rules.run import run_rules
+from flowx_compiler.rules.run import judge
+from flowx_compiler.verdict import Verdict
 
 _RETIRED_NOTE = "\nRetired: a newer version has taken over; instances that started under this one finish under it.\n"
 _HEADER = re.compile(r'^"""The plan of (?P<flow>\S+) (?P<version>\S+), compiled from ')
@@ -26,28 +27,33 @@ class Build:
     """What compiling gave."""
 
     program: Program
-    findings: tuple[Finding, ...]
+    verdict: Verdict
     files: Mapping[str, str]
     """Text by path relative to the root; empty where an error, or no flow, was found."""
     flow_count: int
 
     @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was found, without what directives and the baseline cover."""
+        return self.verdict.findings
+
+    @property
     def has_errors(self) -> bool:
         """Whether anything found stops the build."""
-        return any(finding.severity is Severity.ERROR for finding in self.findings)
+        return self.verdict.has_errors
 
 
-Judge = Callable[[Program], tuple[Finding, ...]]
+Judge = Callable[[Program], Verdict]
 
 
-def analyse(files: Iterable[SourceFile], judge: Judge = run_rules) -> Build:
+def analyse(files: Iterable[SourceFile], judge: Judge = judge) -> Build:
     """Link and judge, and write nothing."""
     program = link(Sources.of(files))
     return Build(program, judge(program), {}, len(program.flows))
 
 
 def compile_sources(
-    files: Iterable[SourceFile], config: Config, existing: Mapping[str, str], judge: Judge = run_rules
+    files: Iterable[SourceFile], config: Config, existing: Mapping[str, str], judge: Judge = judge
 ) -> Build:
     """Link, judge, and compile every flow if nothing found is an error.
 
@@ -55,7 +61,7 @@ def compile_sources(
         files: the project's sources.
         config: the application.
         existing: plan modules that are on disk: text by module name. Those of other versions stay, marked retired.
-        judge: gives the findings about a program.
+        judge: says what is wrong with a program.
     """
     analysed = analyse(files, judge)
     if analysed.has_errors or not analysed.flow_count:
@@ -77,7 +83,7 @@ def compile_sources(
             entries.append(Entry(head["flow"], head["version"], name, is_retired=True))
     written[f"{folder}/__init__.py"] = emit_catalog(config.plans, entries)
     written[config.manifest] = emit_manifest(config.application, program, plans)
-    return Build(program, analysed.findings, dict(sorted(written.items())), analysed.flow_count)
+    return Build(program, analysed.verdict, dict(sorted(written.items())), analysed.flow_count)
 
 
 def _retired(text: str) -> str:

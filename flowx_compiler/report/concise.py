@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from flowx_compiler.findings import Finding
+from flowx_compiler.report.report import Report
 
 
-def render_concise(findings: Sequence[Finding]) -> str:
+def render_concise(report: Report) -> str:
     """`file:line:column: severity ID message`."""
     return "".join(
         f"{finding.place.file}:{finding.place.span.line}:{finding.place.span.column}: "
         f"{finding.severity.value} {finding.id} {finding.message}\n"
-        for finding in findings
+        for finding in report.findings
     )

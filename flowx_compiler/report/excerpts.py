@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 
 from flowx_compiler.findings import Finding, Place, Severity
 from flowx_compiler.report.marked_line import mark
+from flowx_compiler.report.report import Lines, Report
 from flowx_compiler.report.style import Style
 
-Lines = Mapping[str, Sequence[str]]
-"""The lines of each file that a finding may be in."""
 
-
-def render_text(findings: Sequence[Finding], lines: Lines, style: Style) -> str:
-    """Every finding with its excerpts, then one line that counts them."""
-    blocks = [_finding(finding, lines, style) for finding in findings]
-    return "\n\n".join([*blocks, _summary(findings, style)]) + "\n"
+def render_text(report: Report, style: Style) -> str:
+    """Every finding with its excerpts, then one line that counts them and what is not shown."""
+    blocks = [_finding(finding, report.lines, style) for finding in report.findings]
+    stale = [
+        f"no longer found, though in the baseline: {entry.id} in {entry.file}: {entry.message}"
+        for entry in report.stale
+    ]
+    return "\n\n".join([*blocks, "\n".join([*stale, _summary(report, style)])]) + "\n"
 
 
 def _finding(finding: Finding, lines: Lines, style: Style) -> str:
@@ -61,14 +63,16 @@ def _line(lines: Lines, place: Place) -> str | None:
     return of_file[place.span.line - 1] if of_file and place.span.line <= len(of_file) else None
 
 
-def _summary(findings: Sequence[Finding], style: Style) -> str:
-    errors = sum(finding.severity is Severity.ERROR for finding in findings)
-    warnings = len(findings) - errors
-    if not findings:
-        return style.strong("nothing found")
-    counts = [_count(errors, "error")] if errors else []
-    counts += [_count(warnings, "warning")] if warnings else []
-    return style.strong(" and ".join(counts))
+def _summary(report: Report, style: Style) -> str:
+    counts = [_count(number, severity.value) for severity in Severity if (number := report.count(severity))]
+    unseen = [f"{len(report.suppressed)} suppressed"] if report.suppressed else []
+    unseen += [f"{report.known_count} in the baseline"] if report.known_count else []
+    if report.stale:
+        entries = "stale baseline entry" if len(report.stale) == 1 else "stale baseline entries"
+        unseen.append(f"{len(report.stale)} {entries}: write it again with `flowx check --write-baseline`")
+    rest = f" ({', '.join(unseen)})" if unseen else ""
+    flows = _count(report.flow_count, "flow")
+    return f"{style.strong(' and '.join(counts) or 'nothing found')} in {flows}{rest}"
 
 
 def _count(number: int, word: str) -> str:

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from flowx_compiler.findings import Finding
 from flowx_compiler.model import Program
 from flowx_compiler.rules.registry import registry
 from flowx_compiler.rules.selection import EVERYTHING, Selection
-from flowx_compiler.rules.suppress import Suppressed, suppress
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the rules say of a program, sorted by file, position and id."""
-
-    findings: tuple[Finding, ...]
-    suppressed: tuple[Suppressed, ...] = ()
+from flowx_compiler.rules.suppress import suppress
+from flowx_compiler.verdict import Verdict
 
 
 def judge(program: Program, selected: Selection = EVERYTHING) -> Verdict:

@@ -36,8 +36,12 @@ class Selection:
 
     def reports(self, id: str, file: str) -> bool:
         """Whether what a rule that runs finds in a file counts."""
-        path = posixpath.normpath(posixpath.join(self.prefix, file))
+        path = self.path_of(file)
         return not any(id in ids and _matches(path, pattern) for pattern, ids in self.ignored_in)
+
+    def path_of(self, file: str) -> str:
+        """A file's name from the project root."""
+        return posixpath.normpath(posixpath.join(self.prefix, file))
 
     def ran(self, id: str, file: str) -> bool:
         """Whether a rule would have reported something in a file; true of an id that no rule has."""

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from flowx_compiler.check.reads import walk
 from flowx_compiler.findings import Finding, Place
 from flowx_compiler.model import Program
 from flowx_compiler.rules import flowx1290_unused_suppression, flowx1291_suppression_without_reason
 from flowx_compiler.syntax import Argument, Attribute, Block, Call, Class, Directive, Function, Module, Stmt
+from flowx_compiler.verdict import Suppressed
 
 UNUSED = flowx1290_unused_suppression.RULE.id
 WITHOUT_REASON = flowx1291_suppression_without_reason.RULE.id
 ABOUT_DIRECTIVES = frozenset({UNUSED, WITHOUT_REASON})
 """A directive cannot cover what is said about directives."""
-
-
-@dataclass(frozen=True, slots=True)
-class Suppressed:
-    """A finding that a directive covers."""
-
-    finding: Finding
-    reason: str
-    """The words after the bracket."""
-    directive: Place
 
 
 def suppress(
