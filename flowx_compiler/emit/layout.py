@@ -4,18 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-WIDTH = 88
+WIDTH: Final = 88
 """The formatter's default. Wider settings leave exploded brackets alone, for each ends in a comma."""
+
+_NAMED_ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_UNSEEN: Final = (
+    range(0x200B, 0x2010),
+    range(0x2028, 0x202F),
+    range(0x2060, 0x2070),
+    range(0xD800, 0xE000),
+    range(0xFEFF, 0xFF00),
+)
+"""Characters that hide, turn the line around, or cannot be encoded."""
+
+_CLOSING: Final = {"(": ")", "[": "]"}
 
 
 @dataclass(frozen=True, slots=True)
 class Bracketed:
-    """`head(items)`, or a tuple where `head` is empty."""
+    """`head(items)`, or a display where `head` is empty."""
 
     head: str
     items: tuple[Item, ...]
+    opening: str = "("
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,35 +53,42 @@ def sequence(items: Sequence[Piece]) -> Bracketed:
 
 
 def text(value: str) -> str:
-    """A string literal in double quotes."""
-    body = repr(value)[1:-1]
-    if repr(value)[0] == "'":
-        body = body.replace('"', '\\"').replace("\\'", "'")
-    return f'"{body}"'
+    """A string literal, in the quotes that need fewer escapes; double ones if it makes no difference."""
+    quote = "'" if value.count('"') > value.count("'") else '"'
+    body = "".join(_escaped(character, quote) for character in value)
+    return f"{quote}{body}{quote}"
 
 
 def lay_out(prefix: str, piece: Piece, *, indent: int = 0, suffix: str = "") -> str:
     """The piece after a prefix, broken where it does not fit."""
-    flat = prefix + _flat(piece) + suffix
-    if isinstance(piece, str) or not piece.items or (indent + len(flat) <= WIDTH and not _must_break(piece)):
-        return flat
+    whole = prefix + flat(piece) + suffix
+    if isinstance(piece, str) or not piece.items or indent + len(whole) <= WIDTH:
+        return whole
     inner = indent + 4
-    lines = [f"{prefix}{piece.head}("]
+    lines = [f"{prefix}{piece.head}{piece.opening}"]
     for item in piece.items:
         keyword = f"{item.keyword}=" if item.keyword else ""
         lines.append(" " * inner + lay_out(keyword, item.value, indent=inner, suffix=","))
-    lines.append(" " * indent + ")" + suffix)
+    lines.append(" " * indent + _CLOSING[piece.opening] + suffix)
     return "\n".join(lines)
 
 
-def _must_break(piece: Bracketed) -> bool:
-    # An inner bracket that was broken for its own sake would stay so; nothing here is.
-    return any(isinstance(item.value, Bracketed) and _must_break(item.value) for item in piece.items)
-
-
-def _flat(piece: Piece) -> str:
+def flat(piece: Piece) -> str:
+    """The piece on one line."""
     if isinstance(piece, str):
         return piece
-    items = [(f"{item.keyword}=" if item.keyword else "") + _flat(item.value) for item in piece.items]
-    lone = "," if not piece.head and len(items) == 1 else ""
-    return f"{piece.head}({', '.join(items)}{lone})"
+    items = [(f"{item.keyword}=" if item.keyword else "") + flat(item.value) for item in piece.items]
+    lone = "," if not piece.head and piece.opening == "(" and len(items) == 1 else ""
+    return f"{piece.head}{piece.opening}{', '.join(items)}{lone}{_CLOSING[piece.opening]}"
+
+
+def _escaped(character: str, quote: str) -> str:
+    if character in (quote, "\\"):
+        return f"\\{character}"
+    if character in _NAMED_ESCAPES:
+        return _NAMED_ESCAPES[character]
+    # What `repr` calls printable depends on the Python it runs on; this does not.
+    code = ord(character)
+    if code < 0x20 or 0x7F <= code < 0xA0:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if any(code in unseen for unseen in _UNSEEN) else character

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import assert_never
 
-from flowx_compiler.emit.layout import Bracketed, Piece, call, lay_out, sequence, text
+from flowx_compiler.emit.expressions import fits, returned, written
+from flowx_compiler.emit.layout import WIDTH, Bracketed, Item, Piece, call, flat, lay_out, sequence, text
 from flowx_compiler.lower import plan_model as plan
 from flowx_compiler.model import Capability, Contract, Event, MergeRule, Signal
-from flowx_runtime.plan import FORMAT
-
-WIDTH = 88
+from flowx_runtime.plan import FORMAT, format_duration
 
 
 def module_name(flow_id: str, version: str) -> str:
@@ -29,6 +28,7 @@ class _Writer:
     def __init__(self, model: plan.PlanModel) -> None:
         self._model = model
         self._uses = _constant_names(model)
+        self._is_settled = True
         self._runtime: set[str] = {"CapabilityUse", "ContractUse", "Plan"}
 
     def write(self, *, retired: bool) -> str:
@@ -96,14 +96,11 @@ class _Writer:
         return lay_out(f"{self._uses[capability.name]}: Final = ", use)
 
     def _functions(self) -> Iterator[str]:
-        if not self._model.functions:
-            return
-        # The author's own layout is kept as it is, so a formatter leaves this part alone.
-        yield "\n\n# fmt: off"
-        for number, function in enumerate(self._model.functions):
-            assert function.text is not None, "only functions with a text are defined here"
-            yield ("" if number == 0 else "\n\n") + function.text.rstrip("\n")
-        yield "# fmt: on"
+        for function in self._model.functions:
+            assert function.definition is not None, "only functions that are not imported are defined here"
+            lines, is_settled = _definition(function.name, function.definition)
+            # The author's own layout is kept where the formatter's is not known; it leaves that alone.
+            yield f"\n\n{lines}" if is_settled else f"\n\n# fmt: off\n{lines}\n# fmt: on"
 
     def _plan(self) -> str:
         model = self._model
@@ -128,10 +125,10 @@ class _Writer:
             returns=None if model.returns is None else model.returns.name,
         )
         output = "None" if model.output.name == "None" else self._spelt(model.output.name)
-        prefix = f"PLAN: Final[Plan[{self._spelt(model.input.name)}, {output}]] = "
-        if len(prefix) + len("Plan(") <= WIDTH:
-            return lay_out(prefix, made)
-        return "# fmt: off\n" + lay_out(prefix, made) + "\n# fmt: on"
+        statement = lay_out(f"PLAN: Final[Plan[{self._spelt(model.input.name)}, {output}]] = ", made)
+        if fits(statement) and self._is_settled:
+            return statement
+        return f"# fmt: off\n{statement}\n# fmt: on"
 
     def _node(self, node: plan.Node) -> Piece:
         kind = type(node).__name__
@@ -146,14 +143,14 @@ class _Writer:
                     capability=self._uses[node.capability.name],
                     request=None if node.request is None else node.request.name,
                     compensation=None if node.compensation is None else self._uses[node.compensation.name],
-                    policy=None if node.policy is None else node.policy.text,
+                    policy=None if node.policy is None else self._author(node.policy),
                 )
             case plan.Branch():
                 return call(kind, index=index, predicate=node.predicate.name, otherwise=str(node.otherwise))
             case plan.Jump():
                 return call(kind, index=index, target=str(node.target))
             case plan.Switch():
-                cases = [sequence([value.text, str(target)]) for value, target in node.cases]
+                cases = [sequence([self._author(value), str(target)]) for value, target in node.cases]
                 return call(
                     kind, index=index, selector=node.selector.name, cases=sequence(cases), default=str(node.default)
                 )
@@ -188,18 +185,18 @@ class _Writer:
                     index=index,
                     name=text(node.name),
                     signal=self._signal(node.signal),
-                    timeout=self._expression(node.timeout),
+                    timeout=self._wait(node.timeout),
                     signal_target=None if node.signal_target is None else str(node.signal_target),
                 )
             case plan.Delay():
-                return call(kind, index=index, name=text(node.name), duration=self._expression(node.duration))
+                return call(kind, index=index, name=text(node.name), duration=self._wait(node.duration))
             case plan.Poll():
                 return call(
                     kind,
                     index=index,
                     until=node.until.name,
-                    interval=node.interval.text,
-                    timeout=self._expression(node.timeout),
+                    interval=self._author(node.interval),
+                    timeout=self._wait(node.timeout),
                     satisfied_target=None if node.satisfied_target is None else str(node.satisfied_target),
                     signal=None if node.signal is None else self._signal(node.signal),
                 )
@@ -235,23 +232,20 @@ class _Writer:
         self._runtime.add("Merge")
         return f"Merge.quorum({merge.needed})" if merge.needed is not None else f"Merge.{merge.rule.upper()}"
 
-    def _expression(self, fragment: plan.Fragment) -> str:
-        """A duration: text is parsed where the plan is made; constants and `timedelta`s stay what they are."""
-        if fragment.text.startswith(('"', "'")):
-            self._runtime.add("duration")
-            return f"duration({fragment.text})"
-        return f"duration({fragment.text})" if self._may_be_text(fragment) else fragment.text
-
-    def _may_be_text(self, fragment: plan.Fragment) -> bool:
-        # A constant may name ISO text as well as a timedelta; `duration` takes both.
-        if "(" in fragment.text:
-            return False
+    def _wait(self, fragment: plan.Fragment) -> Piece:
+        """A duration: a constant may name ISO-8601 text as well as a `timedelta`; `duration` takes both."""
+        piece = self._author(fragment)
+        if isinstance(piece, Bracketed) or "(" in piece:
+            return piece
         self._runtime.add("duration")
-        return True
+        return Bracketed("duration", (Item("", piece),))
+
+    def _author(self, fragment: plan.Fragment) -> Piece:
+        spelt = written(fragment.text)
+        self._is_settled = self._is_settled and spelt.is_settled
+        return spelt.piece
 
     def _duration(self, value: timedelta) -> str:
-        from flowx_runtime.plan import format_duration
-
         self._runtime.add("duration")
         return f'duration("{format_duration(value)}")'
 
@@ -262,6 +256,19 @@ class _Writer:
         # A class inside a class is spelt through the outer one.
         prefix, _, name = qualified.rpartition(".")
         return f"{self._spelt(prefix)}.{name}"
+
+
+def _definition(name: str, definition: plan.Definition) -> tuple[str, bool]:
+    """A function's text, and whether the formatter would leave it as it is."""
+    header = f"def {name}({definition.parameter}) -> {definition.result}:"
+    if len(header) > WIDTH:
+        header = f"def {name}(\n    {definition.parameter},\n) -> {definition.result}:"
+    lines = [*(f"@{flat(written(decorator).piece)}" for decorator in definition.decorators), header]
+    if definition.expression is None:
+        assert definition.body is not None, "a function has an expression or a body"
+        return "\n".join([*lines, definition.body]), False
+    statement, is_settled = returned(definition.expression)
+    return "\n".join([*lines, statement]), is_settled and fits(header)
 
 
 def _constant_names(model: plan.PlanModel) -> dict[str, str]:

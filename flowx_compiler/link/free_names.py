@@ -42,7 +42,7 @@ def _lambda(syntax: Lambda, bound: frozenset[str]) -> Iterator[tuple[str, Span]]
         if parameter.default is not None:
             yield from _expression(parameter.default, bound)
     inner = bound | {parameter.name for parameter in syntax.parameters}
-    yield from _expression(syntax.body, inner | frozenset(_walruses(syntax.body)))
+    yield from _expression(syntax.body, inner | frozenset(walruses(syntax.body)))
 
 
 def _function(syntax: Function, bound: frozenset[str]) -> Iterator[tuple[str, Span]]:
@@ -115,14 +115,15 @@ def _parts(part: object, bound: frozenset[str]) -> Iterator[tuple[str, Span]]:
             yield from _parts(item, bound)
 
 
-def _walruses(expression: object) -> Iterator[str]:
+def walruses(expression: object) -> Iterator[str]:
+    """The names that `:=` binds in the scope an expression stands in, lambdas inside it excluded."""
     if isinstance(expression, Lambda):
         return
     if isinstance(expression, Compound) and expression.kind == "walrus":
         yield from expression.bound
     if isinstance(expression, tuple) and not isinstance(expression, Span):
         for part in expression:
-            yield from _walruses(part)
+            yield from walruses(part)
 
 
 def _bound_by_statements(body: tuple[Stmt, ...]) -> Iterator[str]:
@@ -142,7 +143,7 @@ def _bound_by_statements(body: tuple[Stmt, ...]) -> Iterator[str]:
                 for target in targets:
                     yield from _bound_by_target(target)
             case _:
-                yield from _walruses(statement)
+                yield from walruses(statement)
 
 
 def _bound_by_target(target: Expr) -> Iterator[str]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from flowx_compiler import model
+from flowx_compiler.lower.canonical import local_names
 from flowx_compiler.lower.digest import digest
 from flowx_compiler.lower.layout import Layout
 from flowx_compiler.lower.lift import Lifter
 from flowx_compiler.lower.plan_model import FailureEmit, PlanModel
 from flowx_compiler.lower.spelling import RESERVED, Spelling
-from flowx_compiler.model import Contract, Flow, Program, TypeExpr
+from flowx_compiler.model import Contract, DataFunction, Flow, Program, TypeExpr
 
 RUNTIME_NAMES = (
     "AwaitSignal", "Branch", "CapabilityUse", "ContractUse", "Delay", "Emit", "EventUse", "Fail", "FailureEmit",
@@ -23,7 +25,9 @@ RUNTIME_NAMES = (
 def lower(program: Program, flow: Flow) -> PlanModel:
     """The plan of a sound flow."""
     assert flow.is_sound, "only a sound flow is lowered"
-    spelling = Spelling(set(RUNTIME_NAMES) | RESERVED)
+    # A name that any lifted code binds for itself is no name for an import: the code would read its own.
+    locals_ = frozenset(name for function in _functions(flow) for name in local_names(function.syntax))
+    spelling = Spelling(set(RUNTIME_NAMES) | RESERVED | locals_)
     lifter = Lifter(program, spelling, context="")
     lifter.context = f"FlowContext[{lifter.type_text(flow.input)}]"
     layout = Layout(lifter, program.flows)
@@ -68,6 +72,25 @@ def lower(program: Program, flow: Flow) -> PlanModel:
         digest="",
     )
     return replace(lowered, digest=digest(lowered))
+
+
+def _functions(flow: Flow) -> Iterator[DataFunction]:
+    if flow.returns is not None:
+        yield flow.returns
+    for construct in (*constructs(flow.body), *flow.on_failure):
+        match construct:
+            case model.Step() | model.SubFlow() if construct.request is not None:
+                yield construct.request
+            case model.When():
+                yield construct.predicate
+            case model.Switch() | model.ForEach():
+                yield construct.selector
+            case model.Poll():
+                yield construct.until
+            case model.Emit():
+                yield construct.payload
+            case _:
+                pass
 
 
 def _contracts(program: Program, flow: Flow, capabilities: tuple[model.Capability, ...]) -> tuple[Contract, ...]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from textwrap import dedent, indent
+from collections.abc import Iterator
 
 from flowx_compiler.link.free_names import free_names
 from flowx_compiler.lower.canonical import canonical, canonical_expression
-from flowx_compiler.lower.plan_model import Fragment, Lifted
-from flowx_compiler.lower.source_text import one_line, slice_text
+from flowx_compiler.lower.plan_model import Definition, Fragment, Lifted
+from flowx_compiler.lower.source_text import reindented, slice_text
 from flowx_compiler.lower.spelling import RESERVED, Spelling
 from flowx_compiler.model import DataFunction, Program, TypeExpr, Value
-from flowx_compiler.syntax import Attribute, Block, Expr, Function, Import, Lambda, Name, Span, Stmt
-
-_LONGEST_LINE = 88
+from flowx_compiler.syntax import Attribute, Block, Class, Expr, Function, Import, Lambda, Name, Span, Stmt
 
 
 class Lifter:
@@ -28,27 +25,28 @@ class Lifter:
 
     def lift(self, function: DataFunction, name: str, result: str) -> Lifted:
         """The function as the plan module has it: imported where it is named at module level, else moved there."""
-        meaning = canonical(function.syntax, lambda local: self._qualified(function.module, local))
+        syntax = function.syntax
+        meaning = canonical(syntax, lambda local: self._qualified(function.module, local))
         if function.name is not None:
-            home = function.module
-            return Lifted(self._spelling.name(function.name, home=home), None, f"{function.name} {meaning}")
-        name = self._own_name(name)
+            return Lifted(self._spelling.name(function.name, home=function.module), meaning)
+        replacements = self._replacements(function.module, syntax)
         lines = self._program.modules[function.module].lines
-        replacements = self._replacements(function.module, function.syntax)
-        header = f"def {name}({function.parameter}: {self.context}) -> {result}:\n"
-        if isinstance(function.syntax, Lambda):
-            body = self._returned(lines, function.syntax.body, replacements)
-        else:
-            body = _moved_body(lines, function.syntax, replacements)
-        lifted = Lifted(name, header + body, meaning)
+        definition = Definition(
+            decorators=()
+            if isinstance(syntax, Lambda)
+            else tuple(self._text(function.module, item) for item in syntax.decorators),
+            parameter=f"{function.parameter}: {self.context}",
+            result=result,
+            expression=slice_text(lines, syntax.body.span, replacements) if isinstance(syntax, Lambda) else None,
+            body=None if isinstance(syntax, Lambda) else _moved_body(lines, syntax, replacements),
+        )
+        lifted = Lifted(self._own_name(name), meaning, definition)
         self.functions.append(lifted)
         return lifted
 
     def fragment(self, value: Value, folded: object) -> Fragment:
         """An expression of the author's: it stays one, so that a constant is read where the author keeps it."""
-        lines = self._program.modules[value.module].lines
-        replacements = self._replacements(value.module, Lambda((), value.syntax, value.syntax.span))
-        text = one_line(slice_text(lines, value.syntax.span, replacements))
+        text = self._text(value.module, value.syntax)
         if folded is not None:
             return Fragment(text, repr(folded))
         spelt = canonical_expression(value.syntax, lambda local: self._qualified(value.module, local))
@@ -70,20 +68,9 @@ class Lifter:
         self._spelling.taken.add(name)
         return name
 
-    def _returned(self, lines: tuple[str, ...], body: Expr, replacements: list[tuple[Span, str]]) -> str:
-        span = body.span
-        text = slice_text(lines, span, replacements)
-        flat = one_line(text)
-        line = f"    return {flat}\n"
-        if len(line) <= _LONGEST_LINE + 1 or "\n" not in text:
-            return line
-        # Too long for a line: the author's own lines, in the brackets that let a return span several.
-        first, *rest = text.split("\n")
-        body_lines = "\n".join([first, *dedent("\n".join(rest)).split("\n")]) if rest else first
-        closing = [line for line in rest if line.strip()]
-        shallow = bool(closing) and closing[-1].strip()[:1] in ")]}"
-        inner = "\n".join([first, *_reindented(rest)]) if shallow else body_lines
-        return f"    return (\n{indent(inner, '        ')}\n    )\n"
+    def _text(self, module: str, expression: Expr) -> str:
+        lines = self._program.modules[module].lines
+        return slice_text(lines, expression.span, self._replacements(module, Lambda((), expression, expression.span)))
 
     def _replacements(self, module: str, syntax: Lambda | Function) -> list[tuple[Span, str]]:
         found: list[tuple[Span, str]] = []
@@ -161,14 +148,11 @@ def _attribute_paths(syntax: object) -> dict[Span, list[tuple[str, Span]]]:
     return found
 
 
-def _reindented(lines: Iterable[str]) -> list[str]:
-    kept = list(lines)
-    depth = min((len(line) - len(line.lstrip()) for line in kept if line.strip()), default=0)
-    return [line[depth:] for line in kept]
-
-
 def _moved_body(lines: tuple[str, ...], function: Function, replacements: list[tuple[Span, str]]) -> str:
-    first = function.body[0].span
-    span = Span(first.line, first.column, function.span.end_line, function.span.end_column)
-    text = " " * (first.column - 1) + slice_text(lines, span, replacements)
-    return indent(dedent(text), "    ").rstrip() + "\n"
+    first = function.body[0]
+    line, column = first.span.line, first.span.column
+    if isinstance(first, Function | Class) and first.decorators:
+        line = first.decorators[0].span.line
+    span = Span(line, column, function.span.end_line, function.span.end_column)
+    text = " " * (column - 1) + slice_text(lines, span, replacements)
+    return reindented(text, "    ").rstrip()

@@ -25,10 +25,25 @@ class Lifted:
 
     name: str
     """As the plan module knows it: a generated name, or the imported one."""
-    text: str | None
-    """The definition; `None` for a function that is imported."""
     canonical: str
     """What it means, whatever its layout and its local names: for the digest."""
+    definition: Definition | None = None
+    """`None` for a function that is imported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """The text of a lifted function."""
+
+    decorators: tuple[str, ...]
+    """Expressions, as the plan module spells them."""
+    parameter: str
+    """Its one parameter with its annotation."""
+    result: str
+    expression: str | None
+    """What a lambda returns, in the author's own layout."""
+    body: str | None
+    """The statements of a function, indented once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +51,7 @@ class Fragment:
     """An expression of the author's, as the plan module spells it."""
 
     text: str
+    """In the author's own layout."""
     canonical: str
     """What it folds to, or its qualified spelling: for the digest."""
 

@@ -1,14 +1,11 @@
-"""Pieces of an author's source text, with names replaced by position."""
+"""Pieces of an author's source text: names replaced by position, lines moved sideways."""
 
 from __future__ import annotations
 
-import io
-import tokenize
 from collections.abc import Iterable, Sequence
 
+from flowx_compiler.lower.tokens import tokens
 from flowx_compiler.syntax import Span
-
-_LAYOUT = frozenset({tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.COMMENT})
 
 
 def slice_text(lines: Sequence[str], span: Span, replacements: Iterable[tuple[Span, str]] = ()) -> str:
@@ -17,35 +14,43 @@ def slice_text(lines: Sequence[str], span: Span, replacements: Iterable[tuple[Sp
     piece = {number: lines[number - 1] for number in range(span.line, span.end_line + 1)}
     piece[span.end_line] = piece[span.end_line][: span.end_column - 1]
     for inner, text in edits:
-        line = piece[inner.line]
-        piece[inner.line] = line[: inner.column - 1] + text + line[inner.end_column - 1 :]
+        # A dotted path may be broken over lines; what follows it moves up to where it began.
+        before = piece[inner.line][: inner.column - 1]
+        after = piece[inner.end_line][inner.end_column - 1 :]
+        piece[inner.line] = before + text + after
+        for number in range(inner.line + 1, inner.end_line + 1):
+            piece[number] = ""
     first = piece[span.line][span.column - 1 :]
     return "\n".join([first, *(piece[number] for number in range(span.line + 1, span.end_line + 1))])
 
 
-def one_line(text: str) -> str:
-    """An expression's text on one line: comments dropped, line ends and their indentation turned into spaces."""
-    if "\n" not in text and "#" not in text:
-        return text
-    tokens = [token for token in _tokens(f"({text})") if token.type not in _LAYOUT and token.type != tokenize.ENDMARKER]
-    written = ""
-    for before, token in zip([None, *tokens], tokens, strict=False):
-        if before is not None and (before.end[0] != token.start[0] or before.end[1] != token.start[1]):
-            gap = " " if _needs_space(before, token) else ""
-            written += gap
-        written += token.string
-    return written[1:-1].rstrip(",") if written.endswith(",)") and not _is_tuple(text) else written[1:-1]
+def reindented(text: str, indent: str) -> str:
+    """Statements moved so that the outermost stand at an indent; lines inside a string stay as they are."""
+    inside = _lines_inside_strings(text)
+    lines = text.split("\n")
+    depths = [
+        len(line) - len(line.lstrip())
+        for number, line in enumerate(lines)
+        if number not in inside and line.strip() and not line.lstrip().startswith("#")
+    ]
+    depth = min(depths, default=0)
+    moved: list[str] = []
+    for number, line in enumerate(lines):
+        if number in inside:
+            moved.append(line)
+        elif not line.strip():
+            moved.append("")
+        else:
+            own = len(line) - len(line.lstrip())
+            moved.append(indent + line[min(depth, own) :])
+    return "\n".join(moved)
 
 
-def _tokens(text: str) -> list[tokenize.TokenInfo]:
-    return list(tokenize.generate_tokens(io.StringIO(text).readline))
-
-
-def _needs_space(before: tokenize.TokenInfo, after: tokenize.TokenInfo) -> bool:
-    if before.string in "([{" or after.string in ")]}":
-        return False
-    return not (before.end[0] != after.start[0] and after.string == ".")
-
-
-def _is_tuple(text: str) -> bool:
-    return text.rstrip().endswith(",")
+def _lines_inside_strings(text: str) -> frozenset[int]:
+    """The lines, counted from 0, that begin inside a string."""
+    found: set[int] = set()
+    for token in tokens(text):
+        if token.kind == "string" and "\n" in token.text:
+            first = text.count("\n", 0, token.start)
+            found |= {first + number for number in range(1, token.text.count("\n") + 1)}
+    return frozenset(found)

@@ -16,7 +16,7 @@ class Spelling:
     """Collects imports. Ask `name` for every qualified name before writing it."""
 
     taken: set[str]
-    """Names that mean something else in the module already."""
+    """Names that mean something else somewhere in the module already."""
     _names: dict[str, str] = field(default_factory=dict)
     _imports: dict[str, Import] = field(default_factory=dict)
 

@@ -58,21 +58,18 @@ ONBOARDING_START: Final = CapabilityUse(
 )
 
 
-# fmt: off
 def returns(ctx: FlowContext[OfferToAccept]) -> AcceptedOffer:
-    return (
-        AcceptedOffer(
-            candidate_id=ctx.input.candidate_id, onboarding_id=ctx.get(OnboardingStarted).onboarding_id
-        )
+    return AcceptedOffer(
+        candidate_id=ctx.input.candidate_id,
+        onboarding_id=ctx.get(OnboardingStarted).onboarding_id,
     )
-# fmt: on
 
 
 PLAN: Final[Plan[OfferToAccept, AcceptedOffer]] = Plan(
     format=1,
     flow_id="offer.accept",
     version="1.0.0",
-    digest="1628ac19ef9c0f90c80f3aa6a6fd906a7de4fb335e050405a0f2d099a5fa9e3c",
+    digest="269eeb1e94d71a9b8ae6ba4c403f4db22bd9abfa2936d5aad06c390da2f74b00",
     profile=Profile.DURABLE,
     owner="people-ops",
     deadline=duration("P30D"),

@@ -84,29 +84,29 @@ DOCUMENT_EXTRACT: Final = CapabilityUse(
 )
 
 
-# fmt: off
 def until_1(ctx: FlowContext[SubmitDocument]) -> bool:
     return ctx.get(OcrStatus).is_terminal
 
 
 def emit_6(ctx: FlowContext[SubmitDocument]) -> DocumentProcessed:
-    return (
-        DocumentProcessed(
-            document_id=ctx.input.document_id, fields=len(ctx.get(ExtractedFields).values)
-        )
+    return DocumentProcessed(
+        document_id=ctx.input.document_id,
+        fields=len(ctx.get(ExtractedFields).values),
     )
 
 
 def returns(ctx: FlowContext[SubmitDocument]) -> DocumentResult:
-    return DocumentResult(document_id=ctx.input.document_id, fields=len(ctx.get(ExtractedFields).values))
-# fmt: on
+    return DocumentResult(
+        document_id=ctx.input.document_id,
+        fields=len(ctx.get(ExtractedFields).values),
+    )
 
 
 PLAN: Final[Plan[SubmitDocument, DocumentResult]] = Plan(
     format=1,
     flow_id="document.process",
     version="1.0.0",
-    digest="06e59b913889221fc77ca4b12cd8edc86e7b69f3706656bba0f0be0470c5f049",
+    digest="4611203925fa396f3120ac818260d2a715dc03033187a365dff202045c18002f",
     profile=Profile.DURABLE,
     owner="documents",
     deadline=duration("PT6H"),

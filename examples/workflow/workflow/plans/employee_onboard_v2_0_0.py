@@ -236,7 +236,6 @@ WELCOME_SEND: Final = CapabilityUse(
 )
 
 
-# fmt: off
 def select_1(ctx: FlowContext[OnboardEmployee]) -> object:
     return ctx.input.employment
 
@@ -250,7 +249,10 @@ def when_13(ctx: FlowContext[OnboardEmployee]) -> bool:
 
 
 def child_18(ctx: FlowContext[OnboardEmployee]) -> ProvisionWorkspace:
-    return ProvisionWorkspace(employee_id=ctx.get(Identity).employee_id, site=ctx.input.site)
+    return ProvisionWorkspace(
+        employee_id=ctx.get(Identity).employee_id,
+        site=ctx.input.site,
+    )
 
 
 def when_19(ctx: FlowContext[OnboardEmployee]) -> bool:
@@ -258,29 +260,25 @@ def when_19(ctx: FlowContext[OnboardEmployee]) -> bool:
 
 
 def emit_24(ctx: FlowContext[OnboardEmployee]) -> EmployeeOnboarded:
-    return (
-        EmployeeOnboarded(
-            employee_id=ctx.get(Identity).employee_id,
-            site=ctx.input.site,
-            equipment_issued=len(ctx.input.equipment),
-        )
+    return EmployeeOnboarded(
+        employee_id=ctx.get(Identity).employee_id,
+        site=ctx.input.site,
+        equipment_issued=len(ctx.input.equipment),
     )
 
 
 def returns(ctx: FlowContext[OnboardEmployee]) -> OnboardingResult:
-    return (
-        OnboardingResult(
-            employee_id=ctx.get(Identity).employee_id, equipment_issued=len(ctx.input.equipment)
-        )
+    return OnboardingResult(
+        employee_id=ctx.get(Identity).employee_id,
+        equipment_issued=len(ctx.input.equipment),
     )
-# fmt: on
 
 
 PLAN: Final[Plan[OnboardEmployee, OnboardingResult]] = Plan(
     format=1,
     flow_id="employee.onboard",
     version="2.0.0",
-    digest="07e3a94a1005a27401acf1079a5a1d13a8e9501d974ceb37482daea04faa2ec0",
+    digest="7c73e0db6c1ffaec0cefa29adca6bcb1baec015f510305ed523c4764f2a2fa40",
     profile=Profile.DURABLE,
     owner="people-ops",
     deadline=duration("PT1M"),

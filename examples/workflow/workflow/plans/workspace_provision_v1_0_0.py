@@ -62,17 +62,18 @@ WORKSPACE_CANCEL_PASS: Final = CapabilityUse(
 )
 
 
-# fmt: off
 def returns(ctx: FlowContext[ProvisionWorkspace]) -> WorkspaceReady:
-    return WorkspaceReady(desk_id=ctx.get(DeskAllocation).desk_id, pass_id=ctx.get(BuildingPass).pass_id)
-# fmt: on
+    return WorkspaceReady(
+        desk_id=ctx.get(DeskAllocation).desk_id,
+        pass_id=ctx.get(BuildingPass).pass_id,
+    )
 
 
 PLAN: Final[Plan[ProvisionWorkspace, WorkspaceReady]] = Plan(
     format=1,
     flow_id="workspace.provision",
     version="1.0.0",
-    digest="fa44777738a660d0ef9a49ddfe9818eff77d757c437ca0802900eaf824793d8e",
+    digest="3ac9a1c56ea675e87a377781c6363973f8afe903b144dd4e4c7e597f58e45bcd",
     profile=Profile.DURABLE,
     owner="facilities",
     deadline=duration("PT20S"),
