@@ -39,6 +39,15 @@ _COMPREHENSIONS: Mapping[type[cst.CSTNode], str] = {
 }
 
 
+class InvalidLiteral(Exception):
+    """A literal that LibCST accepts and Python does not: a broken escape, a number of too many digits."""
+
+    def __init__(self, reason: str, span: Span) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.span = span
+
+
 class Expressions:
     """Converts expressions of one module."""
 
@@ -204,9 +213,11 @@ class Expressions:
         values = [part.value for part in converted if isinstance(part, Constant)]
         if len(values) < len(converted):
             return Compound("f_string", converted, (), span)
-        if all(isinstance(value, str) for value in values):
-            return Constant("".join(value for value in values if isinstance(value, str)), span)
-        return Constant(b"".join(value for value in values if isinstance(value, bytes)), span)
+        texts = [value for value in values if isinstance(value, str)]
+        pieces = [value for value in values if isinstance(value, bytes)]
+        if texts and pieces:
+            raise InvalidLiteral("cannot mix bytes and nonbytes literals", span)
+        return Constant("".join(texts) if texts else b"".join(pieces), span)
 
     def _unary(self, node: cst.UnaryOperation, span: Span) -> Expr:
         operand = self.convert(node.expression)
@@ -270,8 +281,11 @@ class Expressions:
 
 
 def _literal(text: str, span: Span) -> Constant:
-    value = ast.literal_eval(text)
-    return Constant(value, span)
+    try:
+        return Constant(ast.literal_eval(text), span)
+    except (SyntaxError, ValueError) as error:
+        reason = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise InvalidLiteral(reason, span) from error
 
 
 def _operator(node: cst.CSTNode) -> str:
