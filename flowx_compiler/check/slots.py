@@ -60,6 +60,8 @@ class Use:
     """Who takes it, for the message: a capability id, or what the data function is for."""
     is_bound: bool
     """Bound by type as a step's request, not read by a function."""
+    is_gathered: bool = False
+    """Read as the results of a loop, `ctx.results(…)`."""
 
 
 def uses(program: Program, flow: Flow) -> tuple[Use, ...]:
@@ -104,6 +106,8 @@ def ends(body: model.Sequence) -> bool:
 class _Walker:
     program: Program
     found: list[Use] = field(default_factory=list)
+    gathered: set[str] = field(default_factory=set)
+    """What the bodies of the loops so far leave, element by element."""
 
     def block(self, body: model.Sequence, bag: Bag) -> Bag | None:
         """The bag after a block; `None` if the block never ends."""
@@ -118,6 +122,11 @@ class _Walker:
         for read in reads(self.program, function):
             if read.method == "get":
                 self._take(read.contract, read.place, taker, bag, is_bound=False)
+            elif read.method == "results":
+                presence = ALWAYS if read.contract in self.gathered else None
+                available = tuple(sorted(self.gathered))
+                use = Use(read.contract, read.place, presence, available, taker, is_bound=False, is_gathered=True)
+                self.found.append(use)
 
     def _take(self, contract: str, place: Place, taker: str, bag: Bag, *, is_bound: bool) -> None:
         self.found.append(Use(contract, place, bag.get(contract), tuple(sorted(bag)), taker, is_bound))
@@ -192,14 +201,15 @@ class _Walker:
         merged = dict(bag)
         for arm in arms:
             for contract, presence in (arm or {}).items():
-                if contract not in bag:
-                    lasting = presence if is_all else Sometimes(Cause.MERGE, parallel.place)
-                    merged[contract] = lasting
+                # What a branch left as it was says nothing new; what one of them is sure of, no other takes back.
+                if presence != bag.get(contract) and merged.get(contract) != ALWAYS:
+                    merged[contract] = presence if is_all else Sometimes(Cause.MERGE, parallel.place)
         return merged
 
     def _for_each(self, loop: model.ForEach, bag: Bag) -> Bag:
         self.read(loop.selector, "the selector", bag)
         after = self.block(loop.body, {**bag, loop.item.name: ALWAYS})
+        self.gathered |= {contract for contract, _ in produces(loop.body)}
         products = (after or {}).keys() - bag.keys() - {loop.item.name}
         return {**bag, **{name: Sometimes(Cause.LOOP, loop.place) for name in products}}
 

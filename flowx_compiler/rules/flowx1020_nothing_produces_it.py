@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flowx_compiler.check.slots import uses
+from flowx_compiler.check.slots import Use, uses
 from flowx_compiler.findings import Finding
 from flowx_compiler.model import Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
@@ -23,6 +23,12 @@ from flowx_compiler.rules.rule import ERROR, Example, Rule
 RULE = Rule("FLOWX1020", "nothing-produces-it", ERROR)
 
 INVALID = (
+    Example(
+        """\
+flow.for_each(lambda ctx: ctx.input.lines, lambda line: line.step(reserve_line))
+flow.when(lambda ctx: len(ctx.results(Shipment)) > 0, lambda b: b.step(open_review))  # <-
+""",
+    ),
     Example(
         """\
 flow.step(validate_order)
@@ -62,13 +68,25 @@ def check(program: Program) -> Iterator[Finding]:
             continue
         for use in uses(program, flow):
             if use.presence is None:
-                wanted = use.contract.rpartition(".")[2]
-                available = ", ".join(name.rpartition(".")[2] for name in use.available)
-                verb = "binds" if use.is_bound else "reads"
-                yield RULE.finding(
-                    use.place,
-                    f"{use.taker} {verb} {wanted}, which nothing before it produces; there is {available}",
-                    label=f"no {wanted} here",
-                    help="move the step that produces it before this one"
-                    + (", or build the request: `.step(…, lambda ctx: …)`" if use.is_bound else ""),
-                )
+                yield _finding(use)
+
+
+def _finding(use: Use) -> Finding:
+    wanted = use.contract.rpartition(".")[2]
+    available = ", ".join(name.rpartition(".")[2] for name in use.available)
+    if use.is_gathered:
+        return RULE.finding(
+            use.place,
+            f"{use.taker} reads the results {wanted} of a loop, which no loop before it leaves; "
+            + (f"loops leave {available}" if available else "there is no loop before it"),
+            label="always empty",
+            help="name what a step inside `.for_each(…)` gives, or use `ctx.get(…)` for a single value",
+        )
+    verb = "binds" if use.is_bound else "reads"
+    return RULE.finding(
+        use.place,
+        f"{use.taker} {verb} {wanted}, which nothing before it produces; there is {available}",
+        label=f"no {wanted} here",
+        help="move the step that produces it before this one"
+        + (", or build the request: `.step(…, lambda ctx: …)`" if use.is_bound else ""),
+    )

@@ -15,7 +15,8 @@ from flowx_compiler.verdict import Verdict
 
 def judge(program: Program, selected: Selection = EVERYTHING) -> Verdict:
     """Run the rules that are selected."""
-    found, suppressed = suppress(program, _raw(program, selected), selected.ran)
+    # A function that two constructs are given is judged twice and has one place: it is told once.
+    found, suppressed = suppress(program, iter(dict.fromkeys(_raw(program, selected))), selected.ran)
     return Verdict(
         tuple(sorted(found, key=lambda finding: finding.order)),
         tuple(sorted(suppressed, key=lambda item: item.finding.order)),
