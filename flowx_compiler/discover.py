@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from flowx_compiler.errors import UsageProblem
-from flowx_compiler.link.sources import SourceFile
+from flowx_compiler.source_file import SourceFile
 
 _SKIPPED = frozenset({"__pycache__", "node_modules", "build", "dist", "site-packages"})
 

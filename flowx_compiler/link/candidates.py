@@ -9,38 +9,18 @@ never too few.
 
 from __future__ import annotations
 
-import re
-from typing import NamedTuple
-
 from flowx_compiler.link.names import RUNTIME, Names
-from flowx_compiler.link.sources import SourceFile, Sources
+from flowx_compiler.link.sources import Sources
+from flowx_compiler.read.imports import Taken
 
 _MARK = b"flowx"
-_GAP = r"(?:[ \t\f]|\\\r?\n)*"
-_REST_OF_LINE = r"(?:[^\\\r\n;#]|\\\r?\n)*"
-_IMPORT = re.compile(
-    rf"\bfrom\b{_GAP}(?P<source>[\w. \t]*?){_GAP}\bimport\b{_GAP}"
-    rf"(?P<names>\((?:[^)#]|\#[^\r\n]*)*|{_REST_OF_LINE})"
-    rf"|\bimport\b(?P<modules>{_REST_OF_LINE})"
-)
-_COMMENT = re.compile(r"#[^\r\n]*")
-_ITEM = re.compile(r"(?P<name>\*|\w[\w. \t]*?)(?:[ \t]+as[ \t]+\w+)?[ \t]*(?:,|$)")
-
-
-class Taken(NamedTuple):
-    """One import of a file."""
-
-    source: str
-    """The absolute module."""
-    name: str | None
-    """What is taken from it; `"*"` for everything, `None` for the module itself."""
 
 
 def read_candidates(sources: Sources, names: Names) -> list[str]:
     """Read every module that can declare something; gives their names in order."""
     found = {file.module for file in sources.files.values() if _MARK in file.source}
     sources.read_all(sorted(found))
-    others = {file.module: imports(file) for file in sources.files.values() if file.module not in found}
+    others = {file.module: sources.reader.imports(file) for file in sources.files.values() if file.module not in found}
     carried: dict[str, frozenset[str]] = {}
     fresh = found
     while fresh:
@@ -52,22 +32,6 @@ def read_candidates(sources: Sources, names: Names) -> list[str]:
             del others[module]
         found |= fresh
     return sorted(found)
-
-
-def imports(file: SourceFile) -> frozenset[Taken]:
-    """What a file imports, and a little that only looks like an import."""
-    text = file.source.decode("utf-8", "replace")
-    if "import" not in text:
-        return frozenset()
-    found: set[Taken] = set()
-    for match in _IMPORT.finditer(text):
-        if match["modules"] is not None:
-            found.update(Taken(_dotted(item["name"]), None) for item in _ITEM.finditer(_joined(match["modules"])))
-        else:
-            source = _absolute(file, _dotted(match["source"]))
-            listed = _joined(match["names"].lstrip("("))
-            found.update(Taken(source, _dotted(item["name"])) for item in _ITEM.finditer(listed))
-    return frozenset(found)
 
 
 def _carried(module: str, names: Names, carried: dict[str, frozenset[str]]) -> frozenset[str]:
@@ -94,22 +58,3 @@ def _reaches(taken: Taken, carriers: dict[str, frozenset[str]], sources: Sources
 
 def _is_above(module: str, carriers: dict[str, frozenset[str]], sources: Sources) -> bool:
     return module in sources.packages and any(carrier.startswith(f"{module}.") for carrier in carriers)
-
-
-def _joined(text: str) -> str:
-    """The items of an import on one line."""
-    return " ".join(_COMMENT.sub("", text).replace("\\", " ").split())
-
-
-def _dotted(text: str) -> str:
-    return "".join(text.split())
-
-
-def _absolute(file: SourceFile, source: str) -> str:
-    name = source.lstrip(".")
-    level = len(source) - len(name)
-    if not level:
-        return name
-    parts = file.module.split(".")
-    base = parts[: max(len(parts) - level + (1 if file.is_package else 0), 0)]
-    return ".".join([*base, name] if name else base)

@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol
 
+from flowx_compiler.read.imports import Taken, find_imports
+from flowx_compiler.source_file import SourceFile
 from flowx_compiler.syntax import Module
 
-
-@dataclass(frozen=True, slots=True)
-class SourceFile:
-    """One file of the project, not read yet."""
-
-    module: str
-    """Dotted module name."""
-    file: str
-    """Path relative to the project root, with `/`."""
-    source: bytes
-    is_package: bool = False
+__all__ = ["FileReader", "Reader", "SourceFile", "Sources"]
 
 
-Reader: TypeAlias = Callable[[Sequence[SourceFile]], Sequence[Module]]
-"""Reads files; gives their modules in the same order."""
+class Reader(Protocol):
+    """Reads files, from them or from what it remembers of them."""
+
+    def read(self, files: Sequence[SourceFile]) -> Sequence[Module]:
+        """The modules of files, in the same order."""
+        ...
+
+    def imports(self, file: SourceFile) -> Iterable[Taken]:
+        """What a file imports, and perhaps a little that only looks like an import."""
+        ...
 
 
-def read_now(files: Sequence[SourceFile]) -> Sequence[Module]:
-    """Read files without a cache. LibCST is imported here, when something must be read, because that takes longest."""
-    from flowx_compiler.read.workers import read_files
+class FileReader:
+    """Reads every file anew."""
 
-    return read_files(files)
+    def read(self, files: Sequence[SourceFile]) -> Sequence[Module]:
+        """Read files with LibCST, which is imported only when there is something to read: that takes longest."""
+        from flowx_compiler.read.workers import read_files
+
+        return read_files(files)
+
+    def imports(self, file: SourceFile) -> Iterable[Taken]:
+        """Look for imports in a file's bytes."""
+        return find_imports(file)
 
 
 @dataclass(slots=True)
@@ -37,23 +44,23 @@ class Sources:
     """The project's files by module name, and what has been read of them."""
 
     files: Mapping[str, SourceFile]
-    reader: Reader = read_now
+    reader: Reader = field(default_factory=FileReader)
     read: dict[str, Module] = field(default_factory=dict)
     packages: frozenset[str] = frozenset()
     """Every name that has modules below it, with or without an `__init__.py`."""
 
     @classmethod
-    def of(cls, files: Iterable[SourceFile], reader: Reader = read_now) -> Sources:
+    def of(cls, files: Iterable[SourceFile], reader: Reader | None = None) -> Sources:
         """Index files by module name."""
         by_module = {file.module: file for file in files}
         packages = frozenset(above for module in by_module for above in _above(module))
-        return cls(by_module, reader, packages=packages)
+        return cls(by_module, reader or FileReader(), packages=packages)
 
     def read_all(self, names: Iterable[str]) -> None:
         """Read many modules at once, which is what makes reading them in parallel possible."""
         wanted = [self.files[name] for name in names if name in self.files and name not in self.read]
         if wanted:
-            self.read.update((module.name, module) for module in self.reader(wanted))
+            self.read.update((module.name, module) for module in self.reader.read(wanted))
 
     def module(self, name: str) -> Module | None:
         """The module of that name; `None` where the project has none."""

@@ -40,7 +40,7 @@ class Types:
             case Constant(value=None):
                 return NONE
             case Constant(value=str(text)):
-                from flowx_compiler.read import read_expression  # with LibCST, which few programs need here
+                from flowx_compiler.read.module import read_expression  # with LibCST, which few programs need here
 
                 parsed = read_expression(text)
                 return UNKNOWN if parsed is None else self.resolve(module, parsed)

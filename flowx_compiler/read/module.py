@@ -33,6 +33,7 @@ _LINE_ENDS = re.compile(r"\r\n|\r|\n")
 _POSITION = re.compile(r"^(?:parser|tokenizer) error: (?:error at \d+:\d+: )?")
 _START = Span(1, 1, 1, 1)
 _thread = threading.local()
+_thread = threading.local()
 
 
 def read_module(name: str, file: str, source: bytes, *, is_package: bool) -> Module:
@@ -157,6 +158,7 @@ def with_deep_stack(work: Callable[[], T]) -> T:
     failure: list[BaseException] = []
 
     def run() -> None:
+        _thread.is_deep = True
         _thread.is_deep = True
         try:
             outcome.append(work())

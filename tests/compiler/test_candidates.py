@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from flowx_compiler.link import link
-from flowx_compiler.link.candidates import Taken, imports
 from flowx_compiler.link.sources import SourceFile, Sources
+from flowx_compiler.read.imports import Taken, find_imports
 
 FLOW = """
 
@@ -89,7 +89,7 @@ def test_a_file_that_takes_nothing_of_the_runtime_is_not_read() -> None:
 def test_imports_are_found_however_they_are_spelt() -> None:
     source = b"import a.b as c, d # e\nfrom .x import (f, # )\n  g as h)\nif t: from .. import i; import \\\n j\n"
 
-    found = imports(SourceFile("p.q.m", "p/q/m.py", source))
+    found = find_imports(SourceFile("p.q.m", "p/q/m.py", source))
 
     assert found == {
         Taken("a.b", None),
