@@ -33,7 +33,6 @@ _LINE_ENDS = re.compile(r"\r\n|\r|\n")
 _POSITION = re.compile(r"^(?:parser|tokenizer) error: (?:error at \d+:\d+: )?")
 _START = Span(1, 1, 1, 1)
 _thread = threading.local()
-_thread = threading.local()
 
 
 def read_module(name: str, file: str, source: bytes, *, is_package: bool) -> Module:
@@ -158,7 +157,6 @@ def with_deep_stack(work: Callable[[], T]) -> T:
     failure: list[BaseException] = []
 
     def run() -> None:
-        _thread.is_deep = True
         _thread.is_deep = True
         try:
             outcome.append(work())
