@@ -32,6 +32,13 @@ def free_names(syntax: Lambda | Function) -> Iterator[tuple[str, Span]]:
         yield from _function(syntax, frozenset())
 
 
+def names_in(part: object, name: str) -> bool:
+    """Whether a piece of syntax mentions a name."""
+    if isinstance(part, Name):
+        return part.id == name
+    return isinstance(part, tuple) and not isinstance(part, Span) and any(names_in(inner, name) for inner in part)
+
+
 def bound_in(body: tuple[Stmt, ...]) -> frozenset[str]:
     """The names that a function's statements bind, nested functions and classes excluded."""
     return frozenset(_bound_by_statements(body))

@@ -12,7 +12,7 @@ from flowx_compiler.link.arguments import Signature, bind
 from flowx_compiler.link.capabilities import is_declared
 from flowx_compiler.link.constants import NOT_CONSTANT
 from flowx_compiler.link.expression_types import TypeReader
-from flowx_compiler.link.free_names import bound_in
+from flowx_compiler.link.free_names import bound_in, names_in
 from flowx_compiler.link.project import RUNTIME, Given, Project
 from flowx_compiler.link.types import UNKNOWN, element, plain
 from flowx_compiler.link.values import Surroundings, ValueReader
@@ -154,12 +154,22 @@ class Grammar:
                 ):
                     reader.read_chain(value)
                 case Function():
-                    continue
+                    self._refuse_unused(around, statement, body)
                 case Other(kind="pass") | Return(value=None):
                     continue
                 case _:
                     self._refuse_statement(around, statement)
         return reader.finish()
+
+    def _refuse_unused(self, around: Surroundings, function: Function, body: tuple[Stmt, ...]) -> None:
+        """A function that nothing beside it names holds steps that would vanish."""
+        if not any(other is not function and names_in(other, function.name) for other in body):
+            self.problem(
+                ids.STATEMENT_IN_DEFINE,
+                self._project.place(around.module, function.name_span),
+                f"nothing uses the function `{function.name}`: what it holds is in no plan",
+                "give it to a block or data argument, or take it away",
+            )
 
     def _refuse_statement(self, around: Surroundings, statement: Stmt) -> None:
         what, instead = _describe(statement)
