@@ -18,8 +18,8 @@ class Layout:
     def __init__(self, lifter: Lifter, flows: Mapping[str, model.Flow]) -> None:
         self._lifter = lifter
         self._flows = flows
-        self._names: Counter[str] = Counter()
-        self._labels: set[str] = set()
+        self._taken: set[str] = set()
+        self._repeats: Counter[str] = Counter()
         self._nodes: list[plan.Node | None] = []
         self.capabilities: dict[str, Capability] = {}
 
@@ -28,13 +28,19 @@ class Layout:
         self._sequence(body)
         nodes = tuple(node for node in self._nodes if node is not None)
         assert len(nodes) == len(self._nodes), "every reserved index was filled"
+        for index, node in enumerate(nodes):
+            assert node.index == index, "a node stands where it says"
+            assert all(index < target <= len(nodes) for target in plan.targets(node)), "a target is not ahead"
         return nodes
 
     def name(self, wanted: str) -> str:
         """A name in declaration order: the second `ocr.upload` is `ocr.upload#2`."""
-        self._names[wanted] += 1
-        number = self._names[wanted]
-        return wanted if number == 1 else f"{wanted}#{number}"
+        name = wanted
+        while name in self._taken:
+            self._repeats[wanted] += 1
+            name = f"{wanted}#{self._repeats[wanted] + 1}"
+        self._taken.add(name)
+        return name
 
     def _sequence(self, body: model.Sequence) -> None:
         for construct in body.constructs:

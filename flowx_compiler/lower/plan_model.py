@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from flowx_compiler.model import Capability, Contract, Event, MergeRule, Policy, Signal, TypeExpr
 
@@ -190,6 +191,33 @@ class Fail:
 Node: TypeAlias = (
     Step | Branch | Jump | Switch | Parallel | ForEach | SubFlow | AwaitSignal | Delay | Poll | Emit | Fail
 )
+
+
+def targets(node: Node) -> Iterator[int]:
+    """Every index a node may send control to besides the next one."""
+    match node:
+        case Branch():
+            yield node.otherwise
+        case Jump():
+            yield node.target
+        case Switch():
+            yield from (target for _, target in node.cases)
+            yield node.default
+        case Parallel():
+            yield from node.branches
+            yield node.join
+        case ForEach():
+            yield node.join
+        case AwaitSignal():
+            if node.signal_target is not None:
+                yield node.signal_target
+        case Poll():
+            if node.satisfied_target is not None:
+                yield node.satisfied_target
+        case Step() | SubFlow() | Delay() | Emit() | Fail():
+            return
+        case _:
+            assert_never(node)
 
 
 @dataclass(frozen=True, slots=True)
