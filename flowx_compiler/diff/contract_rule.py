@@ -1,0 +1,52 @@
+"""From a difference without direction to findings of one side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from flowx_compiler.diff.comparison import Comparison
+from flowx_compiler.diff.differences import Change, Difference
+from flowx_compiler.diff.rule import Finding, Rule
+from flowx_compiler.diff.uses import Direction
+
+_SHOWN = 5
+
+
+def contract_findings(
+    comparison: Comparison,
+    direction: Direction,
+    by_change: Mapping[Change, Rule],
+    advice: Callable[[Rule, Difference], str],
+) -> Iterator[Finding]:
+    """One finding for each place and rule, however many flows and capabilities share the contract."""
+    for met in comparison.usage.met(direction):
+        places: dict[tuple[str, str], list[tuple[Rule, Difference]]] = {}
+        for difference in met.definition.differences:
+            rule = by_change.get(difference.change)
+            if rule is not None:
+                places.setdefault((rule.number, difference.path), []).append((rule, difference))
+        for (_, path), found in places.items():
+            rule, first = found[0]
+            hints = dict.fromkeys(difference.hint for _, difference in found if difference.hint)
+            summary = rule.title if rule.title.endswith(first.change.value) else f"{rule.title}: {first.change.value}"
+            yield rule.finding(
+                f"contract {met.old}{_member(path)}",
+                _joined([difference.old for _, difference in found]),
+                _joined([difference.new for _, difference in found]),
+                summary=f"{summary} ({'; '.join(hints)})" if hints else summary,
+                hurt=_listed(met.users),
+                advice=advice(rule, first),
+            )
+
+
+def _member(path: str) -> str:
+    return "" if not path else path if path.startswith(("[", "{")) else f".{path}"
+
+
+def _joined(texts: Sequence[str]) -> str:
+    return ", ".join(dict.fromkeys(text for text in texts if text))
+
+
+def _listed(users: Sequence[str]) -> str:
+    rest = len(users) - _SHOWN
+    return ", ".join(users[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,1 @@
+"""One report, four renderings. None of them filters: what one shows, all show."""

@@ -1,0 +1,325 @@
+"""A contract's JSON Schema as a value that compares equal whenever it means the same.
+
+The many spellings of one thing become one: `anyOf` with null, a list of types and `oneOf` are one union; `const` is
+an enumeration of one; an `allOf` around one schema is that schema. Words that say nothing of shape (titles,
+descriptions, default values, examples) are dropped.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+OPAQUE = "x-flowx-opaque"
+
+_ANNOTATIONS = frozenset(
+    (
+        *("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "sensitive"),
+        *("$comment", "$defs", "definitions", "$schema", "$id", "discriminator", "nullable"),
+        *("contentEncoding", "contentMediaType"),
+    )
+)
+_LIMITS: Mapping[str, tuple[str, ...]] = {
+    "string": ("minLength", "maxLength", "pattern"),
+    "integer": ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf"),
+    "number": ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf"),
+    "array": ("minItems", "maxItems", "uniqueItems"),
+    "object": ("minProperties", "maxProperties"),
+    "boolean": (),
+}
+_STRUCTURE: Mapping[str, tuple[str, ...]] = {
+    "array": ("items", "prefixItems"),
+    "object": ("properties", "required", "additionalProperties", "propertyNames"),
+    "string": ("format",),
+    "integer": ("format",),
+    "number": ("format",),
+    "boolean": (),
+}
+_KNOWN = frozenset(word for table in (_LIMITS, _STRUCTURE) for words in table.values() for word in words) | frozenset(
+    ("type", "anyOf", "oneOf", "allOf", "enum", "const", "$ref")
+)
+
+Limits: TypeAlias = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """No condition at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """The compiler could not derive it, and says why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Uses words of JSON Schema that are not understood here; equal only to itself."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Another contract of the document."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A string, number or boolean."""
+
+    type: str
+    format: str
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """One of listed values, each as JSON text; null is not among them."""
+
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list; with `prefix`, a tuple."""
+
+    item: Shape | None
+    prefix: tuple[Shape, ...]
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Dictionary:
+    """An object with free keys."""
+
+    key: Shape | None
+    value: Shape
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A member of a model."""
+
+    name: str
+    shape: Shape
+    is_required: bool
+    is_sensitive: bool = field(compare=False)
+    """Not part of the shape: marking has its own rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """An object with named members."""
+
+    fields: tuple[Field, ...]
+    is_closed: bool
+    """Refuses members that are not listed (`extra="forbid"`)."""
+    is_open: bool
+    """Keeps members that are not listed (`extra="allow"`)."""
+
+
+Alternative: TypeAlias = Anything | Opaque | Unknown | Reference | Scalar | Values | Items | Dictionary | Model
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a value may be: null, or one of the alternatives."""
+
+    alternatives: tuple[Alternative, ...]
+    is_nullable: bool = False
+    discriminator: str = ""
+
+
+def normalise(schema: Any, scope: str = "") -> Shape:
+    """The shape of a JSON Schema.
+
+    Args:
+        schema: as it stands in the document.
+        scope: the contract it is part of, for references to its own `$defs`.
+    """
+    if schema is True or schema == {} or not isinstance(schema, dict):
+        return Shape((Anything(),))
+    if OPAQUE in schema:
+        return Shape((Opaque(str(schema[OPAQUE])),))
+    if "$ref" in schema:
+        return Shape((Reference(_target(str(schema["$ref"]), scope)),))
+    used = {word for word in schema if word not in _ANNOTATIONS and not word.startswith("x-")}
+    if not used:
+        return Shape((Anything(),))
+    if used - _KNOWN:
+        return Shape((_unknown(schema, used),))
+    for word in ("anyOf", "oneOf"):
+        if used == {word}:
+            return _union((normalise(part, scope) for part in schema[word]), _discriminator(schema))
+    if "allOf" in used:
+        parts = schema["allOf"]
+        if used == {"allOf"} and len(parts) == 1:
+            return normalise(parts[0], scope)
+        return Shape((_unknown(schema, used),))
+    if used & {"anyOf", "oneOf"}:
+        return Shape((_unknown(schema, used),))
+    if "enum" in used or "const" in used:
+        return _values(schema["enum"] if "enum" in used else [schema["const"]])
+    return _typed(schema, used, scope)
+
+
+def references(shape: Shape) -> Iterator[str]:
+    """Every contract a shape names, in order, wherever it is nested."""
+    for alternative in shape.alternatives:
+        match alternative:
+            case Reference(name):
+                yield name
+            case Items(item, prefix, _):
+                for part in (*prefix, *(() if item is None else (item,))):
+                    yield from references(part)
+            case Dictionary(key, value, _):
+                for part in (*(() if key is None else (key,)), value):
+                    yield from references(part)
+            case Model(fields, _, _):
+                for member in fields:
+                    yield from references(member.shape)
+            case _:
+                pass
+
+
+def describe(shape: Shape) -> str:
+    """A shape in a few words, for a finding."""
+    words = [_words(alternative) for alternative in shape.alternatives]
+    return " or ".join([*words, *(["null"] if shape.is_nullable else [])]) or "nothing"
+
+
+def _words(alternative: Alternative) -> str:
+    match alternative:
+        case Anything():
+            return "anything"
+        case Opaque(reason):
+            return f"opaque ({reason})"
+        case Unknown(text):
+            return text
+        case Reference(name):
+            return name.rpartition(".")[2]
+        case Scalar(type_, format_, limits):
+            return (format_ or type_) + _limit_words(limits)
+        case Values(texts):
+            shown = ", ".join(texts[:8]) + (f" and {len(texts) - 8} more" if len(texts) > 8 else "")
+            return f"one of {shown}"
+        case Items(item, prefix, limits):
+            inner = ", ".join([*map(describe, prefix), *([] if item is None else [describe(item)])]) or "anything"
+            return f"list of {inner}" + _limit_words(limits)
+        case Dictionary(_, value, limits):
+            return f"mapping to {describe(value)}" + _limit_words(limits)
+        case Model(fields, _, _):
+            return "object with " + ", ".join(member.name for member in fields) if fields else "object"
+
+
+def _limit_words(limits: Limits) -> str:
+    return f" ({', '.join(f'{name} {json.dumps(value)}' for name, value in limits)})" if limits else ""
+
+
+def _typed(schema: Mapping[str, Any], used: set[str], scope: str) -> Shape:
+    types = schema.get("type")
+    if types is None:
+        # A condition without a type holds for values of the one type it speaks about.
+        types = next((name for name in ("object", "array", "string", "number") if used & _words_of(name)), "object")
+    if isinstance(types, list):
+        return _union((_typed({**schema, "type": name}, used, scope) for name in types), "")
+    if types == "null":
+        return Shape((), is_nullable=True)
+    if types == "array":
+        return Shape((_items(schema, scope),))
+    if types == "object":
+        return Shape((_object(schema, scope),))
+    if types not in _LIMITS:
+        return Shape((_unknown(schema, used),))
+    return Shape((Scalar(types, str(schema.get("format", "")), _limits(schema, types)),))
+
+
+def _words_of(type_: str) -> set[str]:
+    return {*_LIMITS[type_], *_STRUCTURE[type_]}
+
+
+def _items(schema: Mapping[str, Any], scope: str) -> Items:
+    item = schema.get("items", True)
+    prefix = schema.get("prefixItems", ())
+    return Items(
+        None if item is False else normalise(item, scope),
+        tuple(normalise(part, scope) for part in prefix),
+        _limits(schema, "array"),
+    )
+
+
+def _object(schema: Mapping[str, Any], scope: str) -> Alternative:
+    extra = schema.get("additionalProperties")
+    if "properties" not in schema and extra is not False:
+        key = schema.get("propertyNames")
+        return Dictionary(
+            None if key is None else normalise(key, scope),
+            normalise(True if extra is None else extra, scope),
+            _limits(schema, "object"),
+        )
+    required = set(schema.get("required", ()))
+    members = schema.get("properties", {})
+    return Model(
+        tuple(
+            Field(
+                name,
+                normalise(members[name], scope),
+                name in required,
+                isinstance(members[name], dict) and members[name].get("sensitive") is True,
+            )
+            for name in sorted(members)
+        ),
+        is_closed=extra is False,
+        is_open=extra is True or isinstance(extra, dict),
+    )
+
+
+def _limits(schema: Mapping[str, Any], type_: str) -> Limits:
+    return tuple((word, schema[word]) for word in _LIMITS[type_] if word in schema and schema[word] is not False)
+
+
+def _values(values: Iterable[Any]) -> Shape:
+    texts = {json.dumps(value, sort_keys=True) for value in values}
+    listed = tuple(sorted(texts - {"null"}))
+    return Shape((Values(listed),) if listed else (), is_nullable="null" in texts)
+
+
+def _union(parts: Iterable[Shape], discriminator: str) -> Shape:
+    found: dict[str, Alternative] = {}
+    is_nullable = False
+    values: set[str] = set()
+    for part in parts:
+        is_nullable |= part.is_nullable
+        discriminator = discriminator or part.discriminator
+        for alternative in part.alternatives:
+            if isinstance(alternative, Values):
+                values |= set(alternative.texts)
+            else:
+                found[repr(alternative)] = alternative
+    if values:
+        found["Values"] = Values(tuple(sorted(values)))
+    return Shape(tuple(found[key] for key in sorted(found)), is_nullable, discriminator)
+
+
+def _discriminator(schema: Mapping[str, Any]) -> str:
+    value = schema.get("discriminator")
+    return str(value.get("propertyName", "")) if isinstance(value, dict) else str(value or "")
+
+
+def _unknown(schema: Mapping[str, Any], used: set[str]) -> Unknown:
+    return Unknown(json.dumps({word: schema[word] for word in sorted(used)}, sort_keys=True))
+
+
+def _target(reference: str, scope: str) -> str:
+    """The contract a reference names; a contract's own definitions are named below it."""
+    if reference.startswith(("#/$defs/", "#/definitions/")):
+        return f"{scope.partition('#')[0]}#{reference.rpartition('/')[2]}"
+    return reference.removeprefix("#/contracts/")
