@@ -17,6 +17,7 @@ _COMMANDS = {
     "build": "Check, and compile every flow to its plan, the catalogue and the manifest.",
     "check": "Check only: diagnostics, nothing written, no configuration needed.",
     "demo": "Build an example and watch it run on an embedded PostgreSQL.",
+    "diff": "What changed in the contract between two manifests, and whether it breaks anybody.",
     "explain": "Why a rule is there, what it refuses, what to write instead.",
     "run": "Run one built flow and print its outcome and history.",
 }
