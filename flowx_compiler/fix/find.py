@@ -1,0 +1,72 @@
+"""Finds the syntax that a finding is about, by its place."""
+
+from __future__ import annotations
+
+from flowx_compiler.check.reads import calls, walk
+from flowx_compiler.findings import Place
+from flowx_compiler.fix.edits import Edit
+from flowx_compiler.model import Program
+from flowx_compiler.syntax import Attribute, Call, Function, Import, Lambda, Module, Span
+
+
+def module_of(program: Program, place: Place) -> Module | None:
+    """The module that a place is in."""
+    return next((module for module in program.modules.values() if module.file == place.file), None)
+
+
+def call_at(module: Module, span: Span) -> Call | None:
+    """The call whose function, method name or whole text a span covers."""
+    for call in calls(module.body):
+        function = call.function
+        if span in (call.span, function.span) or (isinstance(function, Attribute) and function.attr_span == span):
+            return call
+    return None
+
+
+def call_inside(module: Module, span: Span, methods: tuple[str, ...]) -> Call | None:
+    """The first call of one of the methods inside a span."""
+    for call in calls(module.body):
+        if isinstance(call.function, Attribute) and call.function.attr in methods and _holds(span, call.span):
+            return call
+    return None
+
+
+def context_at(module: Module, span: Span) -> str | None:
+    """The name of the context around a place: the lone parameter of a lambda, the last of a capability's function."""
+    found: str | None = None
+    for node in walk(module.body):
+        if isinstance(node, Lambda | Function) and _holds(node.span, span):
+            parameters = [parameter.name for parameter in node.parameters if parameter.name != "self"]
+            is_context = len(parameters) == (1 if isinstance(node, Lambda) else 2)
+            found = parameters[-1] if is_context and (isinstance(node, Lambda) or _is_capability(node)) else found
+    return found
+
+
+def text_of(module: Module, span: Span) -> str:
+    """The source of a span on one line."""
+    if span.line == span.end_line:
+        return module.lines[span.line - 1][span.column - 1 : span.end_column - 1]
+    middle = module.lines[span.line : span.end_line - 1]
+    first, last = module.lines[span.line - 1][span.column - 1 :], module.lines[span.end_line - 1][: span.end_column - 1]
+    return " ".join(part.strip() for part in (first, *middle, last))
+
+
+def spelt(program: Program, module: Module, name: str) -> tuple[str, tuple[Edit, ...]]:
+    """How a module spells a name of the runtime, and the import to add where it has none."""
+    for local, meaning in program.resolved.get(module.name, {}).items():
+        if meaning == f"flowx_runtime.{name}":
+            return local, ()
+    first = next((item for item in module.body if isinstance(item, Import) and item.module == "flowx_runtime"), None)
+    line = 1 if first is None else first.span.line
+    return name, (Edit(module.file, Span(line, 1, line, 1), f"from flowx_runtime import {name}\n"),)
+
+
+def _is_capability(function: Function) -> bool:
+    return function.name == "execute" or bool(function.decorators)
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    return (outer.line, outer.column) <= (inner.line, inner.column) and (inner.end_line, inner.end_column) <= (
+        outer.end_line,
+        outer.end_column,
+    )
