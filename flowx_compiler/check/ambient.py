@@ -5,66 +5,72 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flowx_compiler.check.reads import calls, qualified
+from flowx_compiler.check.reads import qualified, walk
+from flowx_compiler.check.state import changing_names
 from flowx_compiler.findings import Place
 from flowx_compiler.model import DataFunction, Program
-from flowx_compiler.syntax import Attribute, Function
+from flowx_compiler.syntax import Attribute, Call, Expr, Function, Name
 
 CLOCK = "the machine's clock"
 RANDOM = "randomness from outside the run"
 _ENVIRONMENT = "the process's environment"
-_FILES = "something outside the run"
+_OUTSIDE = "something outside the run"
+_CHANGING = "a value of its module that may change"
 _USE_CLOCK = "use `ctx.utc_now`, which is recorded"
 _USE_STEP = "read it in a step, whose result is recorded, and use that"
 
-AMBIENT: dict[str, tuple[str, str]] = {
+_NAMES: dict[str, tuple[str, str]] = {
+    **{f"datetime.datetime.{name}": (CLOCK, _USE_CLOCK) for name in ("now", "utcnow", "today")},
+    "datetime.date.today": (CLOCK, _USE_CLOCK),
+    **{
+        f"time.{name}": (CLOCK, _USE_CLOCK)
+        for name in (
+            *("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time"),
+            *("process_time_ns", "thread_time", "thread_time_ns", "localtime", "gmtime", "ctime", "asctime"),
+        )
+    },
     **dict.fromkeys(
         (
-            "datetime.datetime.now",
-            "datetime.datetime.utcnow",
-            "datetime.datetime.today",
-            "datetime.date.today",
-            "time.time",
-            "time.time_ns",
-            "time.monotonic",
-            "time.monotonic_ns",
-            "time.perf_counter",
-            "time.perf_counter_ns",
-            "time.localtime",
-            "time.gmtime",
+            *("timeit.default_timer", "pendulum.now", "pendulum.today", "arrow.now", "arrow.utcnow"),
+            "django.utils.timezone.now",
         ),
         (CLOCK, _USE_CLOCK),
     ),
     **dict.fromkeys(
         (
-            "uuid.uuid1",
-            "uuid.uuid4",
-            "uuid.uuid7",
-            "os.urandom",
-            "random.random",
-            "random.randint",
-            "random.randrange",
-            "random.choice",
-            "random.choices",
-            "random.shuffle",
-            "random.sample",
-            "random.uniform",
-            "random.gauss",
-            "random.getrandbits",
-            "random.Random",
-            "random.SystemRandom",
-            "secrets.token_hex",
-            "secrets.token_bytes",
-            "secrets.token_urlsafe",
-            "secrets.choice",
-            "secrets.randbelow",
-            "secrets.randbits",
+            *("uuid.uuid1", "uuid.uuid4", "uuid.uuid6", "uuid.uuid7", "uuid.uuid8", "os.urandom", "os.getrandom"),
+            *("tempfile.mktemp", "tempfile.mkstemp", "tempfile.NamedTemporaryFile", "bson.ObjectId", "ulid.ULID"),
+            *("nanoid.generate", "shortuuid.uuid"),
         ),
         (RANDOM, _USE_STEP),
     ),
-    **dict.fromkeys(("os.getenv", "os.environ.get", "os.getpid", "socket.gethostname"), (_ENVIRONMENT, _USE_STEP)),
-    **dict.fromkeys(("builtins.open", "builtins.input"), (_FILES, _USE_STEP)),
+    **dict.fromkeys(
+        (
+            *("os.getenv", "os.environ", "os.getpid", "os.getcwd", "os.cpu_count", "socket.gethostname", "sys.argv"),
+            *("asyncio.current_task", "threading.current_thread", "threading.get_ident"),
+        ),
+        (_ENVIRONMENT, _USE_STEP),
+    ),
+    **{
+        f"builtins.{name}": (_OUTSIDE, _USE_STEP)
+        for name in ("open", "input", "print", "hash", "id", "globals", "eval", "exec", "__import__")
+    },
 }
+_PREFIXES: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("random.", "secrets.", "numpy.random."), (RANDOM, _USE_STEP)),
+    **dict.fromkeys(
+        ("subprocess.", "socket.", "requests.", "httpx.", "urllib.request.", "platform.", "locale.", "logging."),
+        (_OUTSIDE, _USE_STEP),
+    ),
+}
+
+
+def ambient(name: str) -> tuple[str, str] | None:
+    """What kind of ambient source a qualified name is, and what to use instead; `None` for anything else."""
+    known = _NAMES.get(name)
+    if known is not None:
+        return known
+    return next((value for prefix, value in _PREFIXES.items() if name.startswith(prefix)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,33 +99,59 @@ def reads_below(
 ) -> Iterator[AmbientRead]:
     """Every ambient read below a piece of syntax, through functions of the project."""
     file = program.modules[module].file
-    for call in calls(syntax):
-        name = meaning(program, module, call.function)
+    judged: set[int] = set()
+    for node in walk(syntax):
+        called = node.function if isinstance(node, Call) else node
+        if id(called) in judged or not isinstance(called, Name | Attribute):
+            continue
+        name = _meaning(program, module, called)
         if name is None:
             continue
-        place = Place(file, call.span)
-        known = AMBIENT.get(name)
+        judged |= _parts(called)
+        assert isinstance(node, Call | Name | Attribute), "only these mean something"
+        place = Place(file, node.span)
+        known = _source(name)
+        if known is None and _is_changing(program, name):
+            known = (
+                _CHANGING,
+                "make it an immutable constant (`NAME: Final = …`, a tuple or frozenset), or read it in a step",
+            )
         if known is not None:
             short = name.removeprefix("builtins.").removeprefix("datetime.")
-            yield AmbientRead(f"{short}()", *known, place, trace)
+            yield AmbientRead(f"{short}()" if isinstance(node, Call) else short, *known, place, trace)
             continue
-        target = project_function(program, name)
+        target = project_function(program, name) if isinstance(node, Call) else None
         if target is not None and name not in seen:
             home, helper = target
             yield from reads_below(program, home, helper.body, (*seen, name), (*trace, place))
 
 
-def meaning(program: Program, module: str, function: object) -> str | None:
-    """The qualified name of what is called, built-ins included."""
-    if not isinstance(function, tuple):
-        return None
-    name = qualified(program, module, function)  # type: ignore[arg-type]  # anything else than a dotted name is None
-    if name is None and type(function).__name__ == "Name":
-        identifier = getattr(function, "id", "")
-        return f"builtins.{identifier}" if identifier in ("open", "input") else None
-    if name is None and isinstance(function, Attribute):
-        return None
+def _source(name: str) -> tuple[str, str] | None:
+    """A source, or a method of one such as `os.environ.get`."""
+    return ambient(name) or (ambient("os.environ") if name.startswith("os.environ.") else None)
+
+
+def _parts(expression: Expr) -> set[int]:
+    """The objects of a dotted name: having judged the whole, its parts say nothing more."""
+    found = {id(expression)}
+    while isinstance(expression, Attribute):
+        expression = expression.value
+        found.add(id(expression))
+    return found
+
+
+def _meaning(program: Program, module: str, expression: Name | Attribute) -> str | None:
+    """The qualified name of what is named, built-ins included."""
+    name = qualified(program, module, expression)
+    if name is None and isinstance(expression, Name) and f"builtins.{expression.id}" in _NAMES:
+        return f"builtins.{expression.id}"
     return name
+
+
+def _is_changing(program: Program, name: str) -> bool:
+    """Whether a module-level name may mean another value later."""
+    module, _, short = name.rpartition(".")
+    return module in program.modules and short in changing_names(program, module)
 
 
 def project_function(program: Program, name: str) -> tuple[str, Function] | None:

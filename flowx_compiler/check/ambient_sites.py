@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flowx_compiler.check.ambient import AMBIENT
+from flowx_compiler.check.ambient import ambient
 from flowx_compiler.check.own_code import bodies, flow_bodies
 from flowx_compiler.check.reads import qualified, walk
 from flowx_compiler.findings import Place
@@ -52,7 +52,8 @@ def _sites(
             if not isinstance(node, Name | Attribute):
                 continue
             name = qualified(program, module, node)
-            if name is not None and name in AMBIENT and AMBIENT[name][0] == kind:
+            source = None if name is None else ambient(name)
+            if name is not None and source is not None and source[0] == kind:
                 yield Site(name.removeprefix("datetime."), owner, owners, Place(file, node.span))
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flowx_compiler.check.reads import walk
 from flowx_compiler.model import Capability, Flow, Program
-from flowx_compiler.syntax import Assign, Class, Function, Lambda
+from flowx_compiler.syntax import Assign, Call, Class, Constant, Expr, Function, Lambda, Span
 
 
 def bodies(capability: Capability) -> Iterator[object]:
@@ -33,10 +32,33 @@ def _class_bodies(syntax: Class, *, skipped: tuple[str, ...]) -> Iterator[object
                 pass
 
 
-def nodes(parts: Iterator[object]) -> Iterator[object]:
-    """Every node below pieces of code."""
-    for part in parts:
-        yield from walk(part)
+def held(owner: Class) -> Iterator[tuple[Expr, Span]]:
+    """What a class is given and keeps: annotations of attributes and constructor parameters, and what `__init__` makes.
+
+    Each with the place it is written at: an annotation in quotes is read, and its names have no place of their own.
+    """
+    for statement in owner.body:
+        match statement:
+            case Assign(annotation=annotation) if annotation is not None:
+                yield _unquoted(annotation), annotation.span
+            case Function(name="__init__", parameters=parameters, body=body):
+                for parameter in parameters:
+                    if parameter.annotation is not None:
+                        yield _unquoted(parameter.annotation), parameter.annotation.span
+                for inner in body:
+                    if isinstance(inner, Assign) and isinstance(inner.value, Call):
+                        yield inner.value.function, inner.value.function.span
+            case _:
+                pass
+
+
+def _unquoted(annotation: Expr) -> Expr:
+    if isinstance(annotation, Constant) and isinstance(annotation.value, str):
+        # Reading brings in the parser, which a build of cached files does without.
+        from flowx_compiler.read.module import read_expression
+
+        return read_expression(annotation.value) or annotation
+    return annotation
 
 
 def statements_of(body: object) -> Iterator[object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -41,6 +42,8 @@ class StateChange:
 
     what: str
     place: Place
+    name: str = ""
+    """The variable, for a change of the module's."""
 
 
 def class_state(program: Program, module: str, syntax: Class) -> Iterator[StateChange]:
@@ -74,17 +77,62 @@ def function_state(program: Program, module: str, function: Function) -> Iterato
     for node in walk(function.body):
         match node:
             case Other(kind="global", names=names, span=span):
-                yield StateChange(f"rebinds `{', '.join(names)}` of its module", Place(file, span))
+                for name in names:
+                    yield StateChange(f"rebinds `{name}` of its module", Place(file, span), name)
             case Assign(targets=targets, span=span):
                 for target in targets:
                     if isinstance(target, Subscript) and (name := _root(target.value)) in containers - local:
-                        yield StateChange(f"changes `{name}` of its module", Place(file, span))
+                        yield StateChange(f"changes `{name}` of its module", Place(file, span), name)
             case Call(function=Attribute(value=Name(id=name), attr=method), span=span) if (
                 method in _MUTATORS and name in containers - local
             ):
-                yield StateChange(f"changes `{name}` of its module", Place(file, span))
+                yield StateChange(f"changes `{name}` of its module", Place(file, span), name)
             case _:
                 pass
+
+
+def changing_names(program: Program, module: str) -> frozenset[str]:
+    """Module-level variables that may not stay what they were first.
+
+    They are rebound, changed by a function of the module, or a list, dict or set that is not even declared `Final`.
+    """
+    statements = program.modules[module].body
+    bound = Counter(
+        target.id
+        for statement in statements
+        if isinstance(statement, Assign) and statement.value is not None
+        for target in statement.targets
+        if isinstance(target, Name)
+    )
+    functions = [statement for statement in statements if isinstance(statement, Function)]
+    functions += [
+        method
+        for statement in statements
+        if isinstance(statement, Class)
+        for method in statement.body
+        if isinstance(method, Function)
+    ]
+    changed = {change.name for function in functions for change in function_state(program, module, function)}
+    rebound = {name for name, times in bound.items() if times > 1}
+    return frozenset((rebound | changed | _open_containers(program, module)) & bound.keys())
+
+
+def _open_containers(program: Program, module: str) -> set[str]:
+    return {
+        target.id
+        for statement in program.modules[module].body
+        if isinstance(statement, Assign)
+        and statement.value is not None
+        and _is_container(program, module, statement.value)
+        and not _is_final(program, module, statement.annotation)
+        for target in statement.targets
+        if isinstance(target, Name)
+    }
+
+
+def _is_final(program: Program, module: str, annotation: Expr | None) -> bool:
+    base = annotation.value if isinstance(annotation, Subscript) else annotation
+    return base is not None and qualified(program, module, base) in ("typing.Final", "typing_extensions.Final")
 
 
 def _changes_of_attributes(function: Function, holders: set[str], owned: frozenset[str]) -> Iterator[tuple[str, Span]]:

@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flowx_compiler.check.own_code import held
 from flowx_compiler.check.reads import qualified, walk
 from flowx_compiler.findings import Finding, Place
 from flowx_compiler.model import Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
-from flowx_compiler.syntax import Assign, Attribute, Call, Class, Expr, Function, Name
+from flowx_compiler.syntax import Attribute, Name, Span
 
 RULE = Rule("FLOWX1003", "capability-holds-a-transport", ERROR)
 
@@ -100,18 +101,16 @@ _TRANSPORTS = (
 def check(program: Program) -> Iterator[Finding]:
     """Every dependency of a capability class that is a transport's."""
     for capability in program.capabilities.values():
-        if capability.owner is None:
-            continue
-        seen: set[int] = set()
-        for expression in _held(capability.owner):
+        seen: set[Span] = set()
+        for expression, span in () if capability.owner is None else held(capability.owner):
             for node in walk(expression):
                 name = qualified(program, capability.module, node) if isinstance(node, Name | Attribute) else None
                 transport = None if name is None else _transport(name)
-                if transport is None or expression.span.line in seen:
+                if transport is None or span in seen:
                     continue
-                seen.add(expression.span.line)
+                seen.add(span)
                 yield RULE.finding(
-                    Place(program.modules[capability.module].file, expression.span),
+                    Place(program.modules[capability.module].file, span),
                     f"capability {capability.id!r} holds `{name}`, which belongs to the transport {transport}",
                     label="ties it to one transport",
                     help="give it a port: a small class of the project that says what it needs in the domain's words",
@@ -120,19 +119,3 @@ def check(program: Program) -> Iterator[Finding]:
 
 def _transport(name: str) -> str | None:
     return next((prefix for prefix in _TRANSPORTS if name == prefix or name.startswith(f"{prefix}.")), None)
-
-
-def _held(owner: Class) -> Iterator[Expr]:
-    for statement in owner.body:
-        match statement:
-            case Assign(annotation=annotation) if annotation is not None:
-                yield annotation
-            case Function(name="__init__", parameters=parameters, body=body):
-                for parameter in parameters:
-                    if parameter.annotation is not None:
-                        yield parameter.annotation
-                for inner in body:
-                    if isinstance(inner, Assign) and isinstance(inner.value, Call):
-                        yield inner.value.function
-            case _:
-                pass

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flowx_compiler.check.own_code import bodies
+from flowx_compiler.check.own_code import bodies, held
 from flowx_compiler.check.reads import calls, qualified, walk
 from flowx_compiler.findings import Finding, Place, Related
 from flowx_compiler.model import Capability, Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
-from flowx_compiler.syntax import Assign, Attribute, Expr, Function, Name
+from flowx_compiler.syntax import Attribute, Expr, Name, Span
 
 RULE = Rule("FLOWX1004", "capability-calls-a-capability", ERROR)
 
@@ -49,15 +49,14 @@ flow.step(open_review)
 def check(program: Program) -> Iterator[Finding]:
     """Every capability that is named where another capability holds or calls it."""
     for capability in program.capabilities.values():
-        seen: set[Place] = set()
-        for expression in _named(capability):
+        seen: set[Span] = set()
+        for expression, span in _named(capability):
             target = program.capabilities.get(qualified(program, capability.module, expression) or "")
-            place = Place(program.modules[capability.module].file, expression.span)
-            if target is None or place in seen:
+            if target is None or span in seen:
                 continue
-            seen.add(place)
+            seen.add(span)
             yield RULE.finding(
-                place,
+                Place(program.modules[capability.module].file, span),
                 f"capability {capability.id!r} uses capability {target.id!r} itself",
                 label="in no plan: no row, no undo, no policy",
                 help="make both steps of a flow, or share a plain function or class",
@@ -65,22 +64,11 @@ def check(program: Program) -> Iterator[Finding]:
             )
 
 
-def _named(capability: Capability) -> Iterator[Expr]:
+def _named(capability: Capability) -> Iterator[tuple[Expr, Span]]:
     for body in bodies(capability):
         for call in calls(body):
-            yield call.function
-    for statement in () if capability.owner is None else capability.owner.body:
-        match statement:
-            case Assign(annotation=annotation) if annotation is not None:
-                yield from _names(annotation)
-            case Function(name="__init__", parameters=parameters):
-                for parameter in parameters:
-                    yield from _names(parameter.annotation)
-            case _:
-                pass
-
-
-def _names(annotation: Expr | None) -> Iterator[Expr]:
-    for node in walk(annotation):
-        if isinstance(node, Name | Attribute):
-            yield node
+            yield call.function, call.function.span
+    for annotation, span in () if capability.owner is None else held(capability.owner):
+        for node in walk(annotation):
+            if isinstance(node, Name | Attribute):
+                yield node, span

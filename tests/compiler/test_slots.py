@@ -75,8 +75,8 @@ FAILS = "lambda b: b.fail(TooLate)"
         ("flow.for_each(lambda ctx: ctx.input.lines, lambda line: line.step(reserve_line))", "Line", "never"),
         (
             (
-                "flow.for_each(lambda ctx: ctx.input.lines, lambda line: line.when(lambda ctx: ctx.get(Line).quantity > 1, "
-                "lambda b: b.step(open_review)))"
+                "flow.for_each(lambda ctx: ctx.input.lines, "
+                "lambda line: line.when(lambda ctx: ctx.get(Line).quantity > 1, lambda b: b.step(open_review)))"
             ),
             "ManualReview",
             "LOOP",
