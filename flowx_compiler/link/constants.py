@@ -10,7 +10,21 @@ from flowx_compiler.findings import Place
 from flowx_compiler.link.names import Names
 from flowx_compiler.link.sources import Sources
 from flowx_compiler.model import Backoff, MergeRule, Policy, Retry, Value
-from flowx_compiler.syntax import Argument, Assign, Attribute, Call, Constant, Display, Expr, Operation
+from flowx_compiler.syntax import (
+    Argument,
+    Assign,
+    Attribute,
+    Call,
+    Class,
+    Compound,
+    Constant,
+    Display,
+    Expr,
+    Function,
+    Name,
+    Operation,
+    Subscript,
+)
 from flowx_runtime.plan import InvalidDuration, parse_duration
 
 
@@ -20,8 +34,11 @@ class NotConstant:
 
 NOT_CONSTANT: Final = NotConstant()
 _TIMEDELTA_UNITS = ("days", "seconds", "microseconds", "milliseconds", "minutes", "hours", "weeks")
+_NUMBERS = frozenset({"builtins.int", "builtins.float", "builtins.bool", "builtins.len", "builtins.round"})
 _RUNTIME = "flowx_runtime."
 _DEFAULT_CEILING = timedelta(days=1)
+_MOST_HOPS = 8
+"""A constant that names itself, by whatever road, folds to nothing."""
 
 
 class Constants:
@@ -41,19 +58,30 @@ class Constants:
             declared = Place(self._file(home), statement.span)
         return Value(module, expression, None if found is None else found[0], declared, Place(file, expression.span))
 
-    def literal(self, module: str, expression: Expr) -> object:
+    def named(self, module: str, expression: Expr) -> str | None:
+        """The qualified name of what a dotted expression names, through `other = name` at module level."""
+        qualified = self._names.resolve_expression(module, expression)
+        for _ in range(_MOST_HOPS):
+            found = self._constant(module, expression)
+            if found is None or not isinstance(found[2].value, Name | Attribute):
+                return qualified
+            module, expression = found[1], found[2].value
+            qualified = self._names.resolve_expression(module, expression)
+        return None
+
+    def literal(self, module: str, expression: Expr, *, hops: int = 0) -> object:
         """A literal, tuple of literals, enum member (`("enum", class, member)`) or constant of those."""
         match expression:
             case Constant(value=value):
                 return value
             case Display(kind="tuple" | "list", items=items):
-                values = tuple(self.literal(module, item) for item in items)
+                values = tuple(self.literal(module, item, hops=hops) for item in items)
                 return NOT_CONSTANT if NOT_CONSTANT in values else values
             case _:
                 pass
-        home, target = self._follow(module, expression)
+        home, target = self.follow(module, expression)
         if target is not expression:
-            return self.literal(home, target)
+            return NOT_CONSTANT if hops == _MOST_HOPS else self.literal(home, target, hops=hops + 1)
         if isinstance(expression, Attribute):
             owner = self._names.resolve_expression(module, expression.value)
             if owner is not None:
@@ -62,7 +90,7 @@ class Constants:
 
     def duration(self, module: str, expression: Expr) -> timedelta | NotConstant | InvalidDuration:
         """The duration an expression means; an `InvalidDuration` where its text is of another form."""
-        home, target = self._follow(module, expression)
+        home, target = self.follow(module, expression)
         match target:
             case Constant(value=str(text)):
                 try:
@@ -74,20 +102,64 @@ class Constants:
             case _:
                 return NOT_CONSTANT
 
-    def looks_like_duration(self, module: str, expression: Expr) -> bool:
-        """Whether an expression that does not fold may still give a duration (a call, a name), not a bare number."""
-        _, target = self._follow(module, expression)
-        return not isinstance(target, Constant | Display | Operation) or (
-            isinstance(target, Operation) and target.kind in ("binary", "conditional")
-        )
+    def may_be(self, module: str, expression: Expr, *, kinds: tuple[str, ...], hops: int = 0) -> bool:
+        """Whether an expression that does not fold may still give a value of some class at run time.
 
-    def backoff(self, module: str, expression: Expr) -> Backoff | None:
+        It cannot if it is a value of another kind, a class, a function, or the call of a class that is not one of
+        `kinds` (qualified names); a library's function, a method or a name of unknown origin can.
+        """
+        home, target = self.follow(module, expression)
+        match target:
+            case Operation(kind="binary", operands=operands):
+                return not all(self._is_number(home, operand) for operand in operands)
+            case Operation(kind=kind, operands=operands):
+                return kind in ("conditional", "and", "or") and (
+                    hops == _MOST_HOPS
+                    or any(self.may_be(home, operand, kinds=kinds, hops=hops + 1) for operand in operands)
+                )
+            case Compound(kind=kind):
+                return kind == "f_string" and "builtins.str" in kinds
+            case Constant(value=value):
+                return f"builtins.{type(value).__name__}" in kinds
+            case Name() | Attribute():
+                return self._may_name(home, target)
+            case Call(function=function):
+                return self._may_give(home, function, kinds)
+            case Subscript():
+                return True
+            case _:
+                return False
+
+    def _is_number(self, module: str, expression: Expr) -> bool:
+        if isinstance(expression, Operation):
+            return all(self._is_number(module, operand) for operand in expression.operands)
+        return isinstance(self.literal(module, expression), int | float)
+
+    def _may_name(self, module: str, expression: Expr) -> bool:
+        qualified = self._names.resolve_expression(module, expression)
+        if qualified is None:
+            return True
+        found = self._names.definition(qualified)
+        is_definition = found is not None and isinstance(found[1], Class | Function)
+        return not is_definition and not qualified.startswith((_RUNTIME, "builtins."))
+
+    def _may_give(self, module: str, function: Expr, kinds: tuple[str, ...]) -> bool:
+        qualified = self._names.resolve_expression(module, function)
+        if qualified is None:
+            return True
+        if any(qualified == kind or qualified.startswith(f"{kind}.") for kind in kinds):
+            return True
+        found = self._names.definition(qualified)
+        is_class = found is not None and isinstance(found[1], Class)
+        return not is_class and qualified not in _NUMBERS and not qualified.startswith((_RUNTIME, "datetime."))
+
+    def backoff(self, module: str, expression: Expr, *, hops: int = 0) -> Backoff | None:
         """The backoff an expression means."""
-        home, target = self._follow(module, expression)
-        if not isinstance(target, Call) or not isinstance(target.function, Attribute):
+        home, target = self.follow(module, expression)
+        if not isinstance(target, Call) or not isinstance(target.function, Attribute) or hops > _MOST_HOPS:
             return None
         if target.function.attr == "max_attempts":
-            inner = self.backoff(home, target.function.value)
+            inner = self.backoff(home, target.function.value, hops=hops + 1)
             attempts = self.literal(home, target.arguments[0].value) if target.arguments else None
             if inner is None or not isinstance(attempts, int) or isinstance(attempts, bool):
                 return None
@@ -105,19 +177,9 @@ class Constants:
             return None
         return Backoff(growth, base, ceiling, None)
 
-    def is_backoff_factory(self, module: str, expression: Expr) -> bool:
-        """Whether an expression is a call of a `Backoff` factory, foldable or not."""
-        home, target = self._follow(module, expression)
-        while isinstance(target, Call) and isinstance(target.function, Attribute):
-            owner = self._names.resolve_expression(home, target.function.value)
-            if owner == f"{_RUNTIME}Backoff":
-                return True
-            home, target = self._follow(home, target.function.value)
-        return False
-
     def merge(self, module: str, expression: Expr, place: Place) -> MergeRule | None:
         """The merge rule an expression means."""
-        home, target = self._follow(module, expression)
+        home, target = self.follow(module, expression)
         if isinstance(target, Call) and isinstance(target.function, Attribute) and target.function.attr == "quorum":
             owner = self._names.resolve_expression(home, target.function.value)
             needed = self.literal(home, target.arguments[0].value) if target.arguments else None
@@ -167,7 +229,7 @@ class Constants:
     def _retry(self, module: str, expression: Expr | None) -> Retry | None:
         if expression is None:
             return None
-        home, target = self._follow(module, expression)
+        home, target = self.follow(module, expression)
         place = Place(self._file(home), target.span)
         if not isinstance(target, Call):
             return Retry(None, None, place)
@@ -191,7 +253,7 @@ class Constants:
         except (OverflowError, ValueError):
             return NOT_CONSTANT
 
-    def _follow(self, module: str, expression: Expr) -> tuple[str, Expr]:
+    def follow(self, module: str, expression: Expr) -> tuple[str, Expr]:
         """One hop: the expression that a named constant was assigned, and its module."""
         found = self._constant(module, expression)
         if found is None:
@@ -205,12 +267,30 @@ class Constants:
         if qualified is None:
             return None
         found = self._names.definition(qualified)
-        if found is None or not isinstance(found[1], Assign) or found[1].value is None:
+        if found is None:
+            return self._class_constant(qualified)
+        if not isinstance(found[1], Assign) or found[1].value is None:
             return None
         home, statement = found[0], found[1]
         bindings = self._names.scope(home).bindings[qualified.rpartition(".")[2]]
         # A name assigned twice is not a constant: which value holds would be a guess.
         return (qualified, home, statement) if len(bindings) == 1 else None
+
+    def _class_constant(self, qualified: str) -> tuple[str, str, Assign] | None:
+        """A constant in the body of a class without bases (an enumeration's member is not its value)."""
+        owner, _, name = qualified.rpartition(".")
+        found = self._names.definition(owner)
+        if found is None or not isinstance(found[1], Class) or found[1].bases:
+            return None
+        assigned = [
+            statement
+            for statement in found[1].body
+            if isinstance(statement, Assign)
+            and any(isinstance(target, Name) and target.id == name for target in statement.targets)
+        ]
+        if len(assigned) != 1 or assigned[0].value is None:
+            return None
+        return qualified, found[0], assigned[0]
 
     def _file(self, module: str) -> str:
         found = self._sources.module(module)

@@ -181,14 +181,14 @@ def enumeration(project: Project, qualified: str) -> Enumeration | None:
     return project.enumerations[qualified]
 
 
-def _is_enum(project: Project, module: str, syntax: Class) -> bool:
+def _is_enum(project: Project, module: str, syntax: Class, seen: frozenset[str] = frozenset()) -> bool:
     for base in syntax.bases:
         if base.keyword is None:
             name = project.types.resolve(module, base.value).name
             if name in _ENUM_ROOTS:
                 return True
             below = class_of(project, name)
-            if below is not None and below[1] is not syntax and _is_enum(project, *below):
+            if below is not None and name not in seen and _is_enum(project, *below, seen | {name}):
                 return True
     return False
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from flowx_compiler.syntax import (
     Assign,
+    Attribute,
     Block,
     Class,
     Compound,
@@ -42,6 +43,49 @@ def names_in(part: object, name: str) -> bool:
 def bound_in(body: tuple[Stmt, ...]) -> frozenset[str]:
     """The names that a function's statements bind, nested functions and classes excluded."""
     return frozenset(_bound_by_statements(body))
+
+
+def free_paths(syntax: Lambda | Function) -> Iterator[Attribute]:
+    """The longest dotted expressions that start at a name which the code itself does not bind."""
+    roots = {span for _, span in free_names(syntax)}
+    yield from _paths(syntax, roots)
+
+
+def root_of(path: Attribute) -> Name:
+    """The name that a dotted expression starts at."""
+    value: Expr = path
+    while isinstance(value, Attribute):
+        value = value.value
+    assert isinstance(value, Name), "a path starts at a name"
+    return value
+
+
+def is_generator(syntax: Lambda | Function) -> bool:
+    """Whether calling the code gives a generator."""
+    return _yields(syntax.body)
+
+
+def _paths(part: object, roots: set[Span]) -> Iterator[Attribute]:
+    if isinstance(part, Span) or not isinstance(part, tuple):
+        return
+    if isinstance(part, Attribute):
+        value: Expr = part
+        while isinstance(value, Attribute):
+            value = value.value
+        if isinstance(value, Name):
+            if value.span in roots:
+                yield part
+            return
+    for item in part:
+        yield from _paths(item, roots)
+
+
+def _yields(part: object) -> bool:
+    if isinstance(part, Compound) and part.kind in ("yield", "yield_from"):
+        return True
+    if isinstance(part, Span | Lambda | Function | Class) or not isinstance(part, tuple):
+        return False
+    return any(_yields(item) for item in part)
 
 
 def _lambda(syntax: Lambda, bound: frozenset[str]) -> Iterator[tuple[str, Span]]:

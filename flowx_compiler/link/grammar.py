@@ -329,7 +329,7 @@ class Grammar:
             case "poll_until":
                 reference = values.capability(around, arguments["capability"], "poll_until")
                 until = values.data_function(around, arguments["until"], "poll_until")
-                interval = values.backoff(around, arguments["interval"])
+                interval = values.backoff(around, arguments["interval"], "poll_until")
                 timeout = values.duration(around, arguments["timeout"], "poll_until", "timeout")
                 if self.checked(reference, until, interval, timeout):
                     assert reference is not None

@@ -43,12 +43,21 @@ class Binding:
     span: Span
 
 
+@dataclass(frozen=True, slots=True)
+class StarImport:
+    """`from source import *`."""
+
+    source: str
+    """The absolute module."""
+    span: Span
+
+
 @dataclass(slots=True)
 class Scope:
     """The names of one module."""
 
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
-    star_imports: list[str] = field(default_factory=list)
+    star_imports: list[StarImport] = field(default_factory=list)
 
     def last(self, name: str) -> Binding | None:
         """The binding that holds when the module has run: the later one wins."""
@@ -75,14 +84,7 @@ class Names:
 
     def names(self, module: str) -> frozenset[str]:
         """Every name that a module of the project has, star imports included."""
-        scope = self.scope(module)
-        found = set(scope.bindings)
-        for source in scope.star_imports:
-            if _is_runtime(source):
-                found |= _runtime_names()
-            elif source != module and self._sources.module(source) is not None:
-                found |= {name for name in self.names(source) if self._is_exported(source, name)}
-        return frozenset(found)
+        return self._names(module, frozenset())
 
     def resolve(self, module: str, name: str) -> str | None:
         """The qualified name that a module-level or built-in name means; `None` where nothing binds it."""
@@ -125,24 +127,42 @@ class Names:
         """Whether a qualified name is a module or package of the project."""
         return not _is_runtime(name) and (self._sources.module(name) is not None or self._sources.is_package(name))
 
+    def _names(self, module: str, seen: frozenset[str]) -> frozenset[str]:
+        scope = self.scope(module)
+        found = set(scope.bindings)
+        for source in {star.source for star in scope.star_imports} - seen:
+            if _is_runtime(source):
+                found |= _runtime_names()
+            elif self._sources.module(source) is not None:
+                # Modules may import everything of each other: each is asked once on the way down.
+                below = self._names(source, seen | {module})
+                found |= {name for name in below if self._is_exported(source, name)}
+        return frozenset(found)
+
     def _lookup(self, module: str, name: str, seen: frozenset[tuple[str, str]]) -> str | None:
         if (module, name) in seen:
             return None
         seen |= {(module, name)}
         scope = self.scope(module)
         binding = scope.last(name)
-        if binding is not None:
-            if binding.imported is None:
-                return f"{module}.{name}"
-            source, taken = binding.imported
-            return source if taken is None else self._member(source, taken, seen)
-        for source in reversed(scope.star_imports):
-            if _is_runtime(source):
-                return f"{RUNTIME}.{name}" if name in _runtime_names() else None
-            if self._sources.module(source) is not None and self._is_exported(source, name):
-                found = self._lookup(source, name, seen)
-                if found is not None:
-                    return found
+        for star in reversed(scope.star_imports):
+            if binding is not None and star.span < binding.span:
+                break
+            found = self._from_star(star.source, name, seen)
+            if found is not None:
+                return found
+        if binding is None:
+            return None
+        if binding.imported is None:
+            return f"{module}.{name}"
+        source, taken = binding.imported
+        return source if taken is None else self._member(source, taken, seen)
+
+    def _from_star(self, source: str, name: str, seen: frozenset[tuple[str, str]]) -> str | None:
+        if _is_runtime(source):
+            return f"{RUNTIME}.{name}" if name in _runtime_names() else None
+        if self._sources.module(source) is not None and self._is_exported(source, name):
+            return self._lookup(source, name, seen)
         return None
 
     def _member(self, qualified: str, name: str, seen: frozenset[tuple[str, str]]) -> str | None:
@@ -221,7 +241,7 @@ def _collect_import(module: Module, statement: Import, scope: Scope, *, conditio
             target = item.name if item.alias is not None else first
             _bind(scope, item.alias or first, Binding(None, (target, None), conditional, item.span))
         elif item.name == "*":
-            scope.star_imports.append(source)
+            scope.star_imports.append(StarImport(source, item.span))
         else:
             _bind(scope, item.alias or item.name, Binding(None, (source, item.name), conditional, item.span))
 

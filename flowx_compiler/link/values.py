@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 
 from flowx_compiler.findings import Place
 from flowx_compiler.link import problem_ids as ids
+from flowx_compiler.link.backoffs import is_backoff
 from flowx_compiler.link.capabilities import capability, is_declared
 from flowx_compiler.link.contracts import class_of, error_type, event, signal
-from flowx_compiler.link.free_names import free_names
+from flowx_compiler.link.durations import read_duration
+from flowx_compiler.link.free_names import free_names, free_paths, is_generator, root_of
 from flowx_compiler.link.project import Project
+from flowx_compiler.link.unresolved import note_unbound, note_unresolved
 from flowx_compiler.model import (
     BackoffValue,
     CapabilityReference,
@@ -24,7 +26,6 @@ from flowx_compiler.model import (
     Value,
 )
 from flowx_compiler.syntax import Attribute, Call, Constant, Expr, Function, Lambda, Name
-from flowx_runtime.plan import InvalidDuration
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,8 @@ class ValueReader:
 
     def policy(self, around: Surroundings, expression: Expr) -> Policy | None:
         """A policy set constant."""
+        if not self._resolves(around, expression):
+            return None
         found = self._project.constants.policy(around.module, expression)
         if found is None:
             self._project.problems.add(
@@ -134,39 +137,15 @@ class ValueReader:
 
     def duration(self, around: Surroundings, expression: Expr, call: str, parameter: str) -> DurationValue | None:
         """A duration; a number is none, and one that does not fold is left to rule 1054."""
-        place = self._project.place(around.module, expression.span)
-        folded = self._project.constants.duration(around.module, expression)
-        hint = "write ISO-8601 text such as 'PT5S' or 'P7D', a `timedelta`, or a constant naming one"
-        if isinstance(folded, InvalidDuration):
-            self._project.problems.add(ids.NOT_A_DURATION, place, f"`{parameter}` of `{call}`: {folded}", hint)
-            return None
-        if isinstance(folded, timedelta):
-            if folded <= timedelta(0):
-                message = f"`{parameter}` of `{call}` is {folded}, which is no time at all"
-                self._project.problems.add(ids.DURATION_NOT_POSITIVE, place, message, "give a positive duration")
-                return None
-            return DurationValue(self.value(around, expression), folded)
-        if not self._project.constants.looks_like_duration(around.module, expression):
-            message = f"`{parameter}` of `{call}` is not a duration: a bare number has no unit"
-            self._project.problems.add(ids.NOT_A_DURATION, place, message, hint)
-            return None
         if not self._resolves(around, expression):
             return None
-        return DurationValue(self.value(around, expression), None)
+        return read_duration(self._project, around.module, expression, call, parameter)
 
-    def backoff(self, around: Surroundings, expression: Expr) -> BackoffValue | None:
+    def backoff(self, around: Surroundings, expression: Expr, call: str) -> BackoffValue | None:
         """A backoff."""
-        folded = self._project.constants.backoff(around.module, expression)
-        if folded is None and not self._project.constants.is_backoff_factory(around.module, expression):
-            if isinstance(expression, Call) and self._resolves(around, expression):
-                return BackoffValue(self.value(around, expression), None)
-            self._project.problems.add(
-                ids.NOT_A_BACKOFF,
-                self._project.place(around.module, expression.span),
-                "`interval` of `poll_until` is not a `Backoff`",
-                'write `Backoff.exponential_jitter("PT5S", "PT5M")`, or a constant naming one',
-            )
+        if not self._resolves(around, expression) or not is_backoff(self._project, around.module, expression, call):
             return None
+        folded = self._project.constants.backoff(around.module, expression)
         return BackoffValue(self.value(around, expression), folded)
 
     def data_function(self, around: Surroundings, expression: Expr, call: str) -> DataFunction | None:
@@ -217,6 +196,15 @@ class ValueReader:
                 "make it a plain `def`; do asynchronous work in a step",
             )
             return None
+        if isinstance(syntax, Function | Lambda) and is_generator(syntax):
+            name = f"`{syntax.name}`" if isinstance(syntax, Function) else "the lambda"
+            self._project.problems.add(
+                ids.ASYNC_FUNCTION,
+                at,
+                f"{name}, given to `{call}`, yields: its answer is a generator, which is always true",
+                "return the value",
+            )
+            return None
         local = qualified is None
         if local and not self._free_names_resolve(around, syntax):
             return None
@@ -239,7 +227,13 @@ class ValueReader:
                 resolves = False
             elif self._project.names.resolve(around.module, name) is None:
                 resolves = False
-                self._unresolved(around, name, place)
+                note_unbound(self._project, around.module, name, span)
+        for path in free_paths(syntax):
+            root = root_of(path)
+            if root.id not in around.functions | dict.fromkeys((*around.builders, *around.refused)):
+                is_unbound = self._project.names.resolve(around.module, root.id) is None
+                if not is_unbound and note_unresolved(self._project, around.module, path):
+                    resolves = False
         return resolves
 
     def _named(self, around: Surroundings, expression: Expr, call: str, what: str) -> str | None:
@@ -264,7 +258,7 @@ class ValueReader:
             return None
         if isinstance(expression, Name) and expression.id in around.refused:
             return None
-        qualified = self._project.names.resolve_expression(around.module, expression)
+        qualified = self._project.constants.named(around.module, expression)
         if qualified is None:
             if self._resolves(around, expression):
                 message = f"{call} takes {what} by name, and is given an expression"
@@ -281,21 +275,18 @@ class ValueReader:
 
     def _resolves(self, around: Surroundings, expression: Expr) -> bool:
         resolves = True
-        for name, span in free_names(Lambda((), expression, expression.span)):
+        code = Lambda((), expression, expression.span)
+        for name, span in free_names(code):
             if name in around.refused:
                 resolves = False
             elif name not in around.functions and self._project.names.resolve(around.module, name) is None:
                 resolves = False
-                self._unresolved(around, name, self._project.place(around.module, span))
+                note_unbound(self._project, around.module, name, span)
+        for path in free_paths(code):
+            is_bound = self._project.names.resolve(around.module, root_of(path).id) is not None
+            if resolves and is_bound and note_unresolved(self._project, around.module, path):
+                resolves = False
         return resolves
-
-    def _unresolved(self, around: Surroundings, name: str, place: Place) -> None:
-        self._project.problems.add(
-            ids.UNRESOLVED_NAME,
-            place,
-            f"nothing in {around.module} binds `{name}`",
-            "import it, or define it at module level",
-        )
 
     def _refuse(self, around: Surroundings, expression: Expr, id: str, call: str, what: str, mark: str) -> None:
         name = (self._project.names.resolve_expression(around.module, expression) or "it").rpartition(".")[2]
