@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
-from flowx_cli.judging import NOTHING_ASKED, Asked, judgement
-from flowx_compiler.build import Build, compile_sources
+from flowx_compiler.cache import Cache
 from flowx_compiler.config import find_pyproject, load_config
 from flowx_compiler.discover import discover
 from flowx_compiler.errors import UsageProblem
+from flowx_compiler.outcome import Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flowx_cli.judging import Asked
     from flowx_compiler.config import Config
+    from flowx_compiler.report.report import Report
+    from flowx_compiler.source_file import SourceFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +29,7 @@ class BuiltProject:
     """What building one application did."""
 
     config: Config
-    build: Build
+    report: Report
     written: tuple[str, ...]
     """Files whose bytes changed, relative to the root."""
     stale: tuple[str, ...]
@@ -53,8 +59,17 @@ def build_project(start: Path, *, check: bool = False) -> BuiltProject:
     return build_application(configs[0], check=check)
 
 
-def build_application(config: Config, *, check: bool = False, asked: Asked = NOTHING_ASKED) -> BuiltProject:
-    """Compile one application, and write what changed unless something found is an error or this is a check."""
+def build_application(
+    config: Config, *, check: bool = False, asked: Asked | None = None, cache: Cache | None = None
+) -> BuiltProject:
+    """Compile one application, and write what changed unless something found is an error or this is a check.
+
+    Args:
+        config: the application.
+        check: write nothing but the cache.
+        asked: what the command line says about rules.
+        cache: what earlier builds learnt; it decides how long this takes, and nothing else.
+    """
     plans = config.root / config.plans_folder
     roots = _roots(config)
     files = [
@@ -62,13 +77,65 @@ def build_application(config: Config, *, check: bool = False, asked: Asked = NOT
         for file in discover([config.root / source for source in config.sources], base=config.root, roots=roots)
         if not (config.root / file.file).is_relative_to(plans)
     ]
-    build = compile_sources(files, config, _existing(plans), judgement(config, asked))
-    changed = tuple(path for path, text in build.files.items() if _bytes_of(config.root / path) != text.encode())
+    existing = _existing(plans)
+    outcome = _outcome(config, files, existing, asked, cache)
+    changed = tuple(path for path, text in outcome.files.items() if _bytes_of(config.root / path) != text.encode())
     if check:
-        return BuiltProject(config, build, (), changed)
+        return BuiltProject(config, outcome.report, (), changed)
     for path in changed:
-        _write(config.root / path, build.files[path])
-    return BuiltProject(config, build, changed, ())
+        _write(config.root / path, outcome.files[path])
+    return BuiltProject(config, outcome.report, changed, ())
+
+
+def _outcome(
+    config: Config, files: Sequence[SourceFile], existing: dict[str, str], asked: Asked | None, cache: Cache | None
+) -> Outcome:
+    if cache is None:
+        return _compile(config, files, existing, asked, None)
+    slot = f"build {config.application} {config.plans}"
+    key = cache.key(("build", replace(config, root=Path()), asked, _baseline(config)), files)
+    found = cache.outcome(slot, key)
+    if found is not None and _still_holds(found, config, existing):
+        return found
+    outcome = _compile(config, files, existing, asked, cache)
+    cache.keep(slot, key, outcome)
+    return outcome
+
+
+def _compile(
+    config: Config, files: Sequence[SourceFile], existing: dict[str, str], asked: Asked | None, cache: Cache | None
+) -> Outcome:
+    # Imported only where something is compiled: the rules alone take longer to import than an unchanged build takes.
+    from flowx_cli.judging import NOTHING_ASKED, judgement
+    from flowx_compiler.build import compile_sources
+    from flowx_compiler.report.report import report
+
+    build = compile_sources(files, config, existing, judgement(config, asked or NOTHING_ASKED), cache)
+    return Outcome(report(build.program, build.verdict), build.files)
+
+
+def _still_holds(outcome: Outcome, config: Config, existing: dict[str, str]) -> bool:
+    """Whether plans on disk, which are an input too, would give the same again.
+
+    They do where they are what this outcome wrote: plans of this source do not depend on what is there, and a retired
+    plan stays as it is. Where nothing is compiled, what is there does not matter.
+    """
+    plans = config.plans_folder.as_posix()
+    written = {Path(path).stem: text for path, text in outcome.files.items() if path.startswith(f"{plans}/")}
+    written.pop("__init__", None)
+    return not outcome.files or written == existing
+
+
+def _baseline(config: Config) -> object:
+    """What the baseline says, and which of the files it names exist."""
+    content = _bytes_of(config.root / config.baseline) if config.baseline is not None else None
+    if content is None:
+        return None
+    try:
+        named = {entry["file"] for entry in json.loads(content)["findings"]}
+    except (ValueError, KeyError, TypeError):
+        return content
+    return content, sorted(str(name) for name in named if not (config.root / str(name)).exists())
 
 
 def _roots(config: Config) -> tuple[Path, ...]:

@@ -15,6 +15,7 @@ from flowx_compiler.link import link
 from flowx_compiler.link.sources import SourceFile, Sources
 from flowx_compiler.lower import lower
 from flowx_compiler.model import Program
+from flowx_compiler.read.file_reader import Reader
 from flowx_compiler.rules.run import judge
 from flowx_compiler.verdict import Verdict
 
@@ -46,14 +47,18 @@ class Build:
 Judge = Callable[[Program], Verdict]
 
 
-def analyse(files: Iterable[SourceFile], judge: Judge = judge) -> Build:
+def analyse(files: Iterable[SourceFile], judge: Judge = judge, reader: Reader | None = None) -> Build:
     """Link and judge, and write nothing."""
-    program = link(Sources.of(files))
+    program = link(Sources.of(files, reader))
     return Build(program, judge(program), {}, len(program.flows))
 
 
 def compile_sources(
-    files: Iterable[SourceFile], config: Config, existing: Mapping[str, str], judge: Judge = judge
+    files: Iterable[SourceFile],
+    config: Config,
+    existing: Mapping[str, str],
+    judge: Judge = judge,
+    reader: Reader | None = None,
 ) -> Build:
     """Link, judge, and compile every flow if nothing found is an error.
 
@@ -62,8 +67,9 @@ def compile_sources(
         config: the application.
         existing: plan modules that are on disk: text by module name. Those of other versions stay, marked retired.
         judge: says what is wrong with a program.
+        reader: reads files; without one, every file is read anew.
     """
-    analysed = analyse(files, judge)
+    analysed = analyse(files, judge, reader)
     if analysed.has_errors or not analysed.flow_count:
         return analysed
     program = analysed.program

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flowx_compiler.link.names import Names
 from flowx_compiler.model import TypeExpr
+from flowx_compiler.read import read_expression
 from flowx_compiler.syntax import Compound, Constant, Display, Expr, Operation, Subscript
 
 UNKNOWN = TypeExpr("?")
@@ -40,8 +41,6 @@ class Types:
             case Constant(value=None):
                 return NONE
             case Constant(value=str(text)):
-                from flowx_compiler.read.module import read_expression  # with LibCST, which few programs need here
-
                 parsed = read_expression(text)
                 return UNKNOWN if parsed is None else self.resolve(module, parsed)
             case Compound(kind="ellipsis"):

@@ -28,7 +28,7 @@ def plan_of(example: str, flow: str) -> Any:
 @pytest.mark.parametrize("example", NAMES)
 def test_what_is_on_disk_is_what_the_source_builds(example: str) -> None:
     built = build_project(EXAMPLES / example, check=True)
-    assert built.build.findings == ()
+    assert built.report.findings == ()
     assert built.stale == ()
 
 

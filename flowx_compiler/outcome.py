@@ -1,0 +1,17 @@
+"""What a build comes to: light to import, because a build of an unchanged project needs no more than this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flowx_compiler.report.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What to show and what to write."""
+
+    report: Report
+    files: Mapping[str, str]
+    """Text by path relative to the root; empty where an error, or no flow, was found."""
