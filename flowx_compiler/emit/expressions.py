@@ -18,6 +18,7 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _OPERAND_WORDS = frozenset({"None", "True", "False"})
 _PLAIN_NUMBER = re.compile(r"\d[\d_]*(\.\d[\d_]*)?")
 _PLAIN_STRING = re.compile(r"(?P<prefix>b?)(?P<quote>['\"])(?P<body>[^'\"\\\n]*)(?P=quote)")
+_NEEDED_QUOTES = re.compile(r"""b?(?:"[^"\\\n]*"|'(?=[^'\n]*")[^'\\\n]*')""")
 _PLAIN_FIELDS = re.compile(
     r"f(?P<quote>['\"])(?P<body>(?:[^'\"\\\n{}]|\{[\w.]+(?:\(\))?(?:![rsa])?(?::[^'\"\\{}\n]*)?\})*)(?P=quote)"
 )
@@ -48,10 +49,9 @@ def returned(text: str) -> tuple[str, bool]:
         return line, expression.is_settled
     chain = expression.boolean_chain()
     if chain is not None:
-        lines = [whole] if len(whole) + 8 <= WIDTH else chain
-        statement = "\n".join(["    return (", *(f"        {part}" for part in lines), "    )"])
-    else:
-        statement = "    " + lay_out("return ", expression.piece(0, end), indent=4)
+        # Nothing keeps these lines apart where a project's own line length lets them be one.
+        return "\n".join(["    return (", *(f"        {part}" for part in chain), "    )"]), False
+    statement = "    " + lay_out("return ", expression.piece(0, end), indent=4)
     return statement, expression.is_settled and fits(statement)
 
 
@@ -91,19 +91,15 @@ class _Expression:
         return text
 
     def boolean_chain(self) -> list[str] | None:
-        """The operands of an `and` or `or` at the top, one a line, each but the first after its operator."""
+        """The operands of every `and` and `or` at the top, one a line, each but the first after its operator."""
         words = [
             (number, token.text)
             for number, token in self._top(0, len(self.tokens))
             if token.text in ("and", "or", "if", "lambda", ":=", ",")
         ]
-        operator = "or" if any(word == "or" for _, word in words) else "and"
-        cuts = [number for number, word in words if word == operator]
-        if not cuts or any(word not in ("and", "or") for _, word in words):
+        cuts = [number for number, word in words if word in ("and", "or")]
+        if not cuts or len(cuts) < len(words):
             return None
-        ends_in_bracket = self.tokens[-1].text in _CLOSING.values() or self.tokens[0].text in _CLOSING
-        if len(cuts) == 1 and ends_in_bracket:
-            return None  # the formatter may rather break that bracket
         bounds = [0, *cuts, len(self.tokens)]
         return [self.flat(bounds[part], bounds[part + 1]) for part in range(len(bounds) - 1)]
 
@@ -231,11 +227,11 @@ class _Expression:
         fields = _PLAIN_FIELDS.fullmatch(token.text)
         if fields is not None:
             return f'f"{fields["body"]}"'
-        is_double = re.fullmatch(r'"[^"\n]*"', token.text) is not None and "\\" not in token.text
-        self.is_settled = self.is_settled and is_double
+        self.is_settled = self.is_settled and _NEEDED_QUOTES.fullmatch(token.text) is not None
         return token.text
 
     def _look_for_what_is_not_settled(self) -> None:
+        has_loops = any(token.text == "for" for token in self.tokens)
         # Each of these has a shape that depends on more than is looked at here.
         for number, token in enumerate(self.tokens):
             before = self.tokens[number - 1] if number else None
@@ -249,12 +245,17 @@ class _Expression:
                 self.is_settled = False
             if token.text == "." and before.kind == "number":
                 self.is_settled = False
-            if token.text == "(" and before.text in ("for", "in", "if", "await", "lambda", ":="):
+            if token.text == "(" and before.text == "in" and (has_loops or not self._is_tuple(number)):
+                self.is_settled = False
+            if token.text == "(" and before.text in ("for", "if", "await", "lambda", ":="):
                 self.is_settled = False
             if token.text == "(" and before.text == "(" and self._is_doubled(number):
                 self.is_settled = False
             if number in self._colons and not self._is_plain_slice(number):
                 self.is_settled = False
+
+    def _is_tuple(self, opening: int) -> bool:
+        return any(token.text == "," for _, token in self._top(opening + 1, self._partner[opening]))
 
     def _is_doubled(self, inner: int) -> bool:
         return self._partner[inner - 1] == self._partner[inner] + 1

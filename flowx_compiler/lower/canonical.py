@@ -78,7 +78,7 @@ class _Writer:
             case Name(id=name):
                 return self._name(name, scope)
             case Constant(value=value):
-                return f"{type(value).__name__}:{value!r}"
+                return f"{type(value).__name__}:{value!a}"
             case Attribute(value=value, attr=attribute):
                 return f"{self.write(value, scope)}.{attribute}"
             case Argument(value=value, keyword=keyword, star=star):

@@ -121,4 +121,4 @@ def _shape(contract: Contract) -> list[list[object]]:
 
 
 def _type(type_: TypeExpr) -> object:
-    return [type_.name, [_type(argument) for argument in type_.arguments], [repr(value) for value in type_.literals]]
+    return [type_.name, [_type(argument) for argument in type_.arguments], [ascii(value) for value in type_.literals]]

@@ -48,7 +48,7 @@ class Lifter:
         """An expression of the author's: it stays one, so that a constant is read where the author keeps it."""
         text = self._text(value.module, value.syntax)
         if folded is not None:
-            return Fragment(text, repr(folded))
+            return Fragment(text, ascii(folded))
         spelt = canonical_expression(value.syntax, lambda local: self._qualified(value.module, local))
         return Fragment(text, spelt)
 

@@ -43,15 +43,15 @@ MOVED = {
     "another capability": changed("step(validate_order)", "step(open_review)"),
     "no undo": changed(".compensate_with(close_review)", ""),
     "no policy": changed(".with_policy(SAFE_RETRY)", ""),
-    "a label": changed("flow.step(start_job, lambda ctx: ctx.input)", 'flow.step(start_job, lambda ctx: ctx.input).named("start")'),
+    "a label": changed(".with_policy(SAFE_RETRY)", '.with_policy(SAFE_RETRY).named("start")'),
     "another wait": changed('"PT1H"', '"PT2H"'),
     "another operator": changed("line.quantity > LIMIT", "line.quantity >= LIMIT"),
     "another constant": changed("> LIMIT", "> OTHER"),
     "another literal": changed("> LIMIT", "> 3"),
     "another member": changed("order_id=ctx.input.order_id", "order_id=ctx.input.order_id.strip()"),
-    "an otherwise": changed("lambda b: b.step(validate_order))", "lambda b: b.step(validate_order)).otherwise(lambda b: b.step(start_job))"),
+    "an otherwise": changed("b.step(validate_order))", "b.step(validate_order)).otherwise(lambda b: b.fail(TooLate))"),
     "another order": "\n".join(reversed(BODY.splitlines())),
-    "a failure event": BODY + "\nflow.emit_on_failure(OrderPlaced, lambda ctx: OrderPlaced(order_id=ctx.input.order_id))",
+    "a failure event": BODY + "\n" + BODY.splitlines()[-1].replace("flow.emit", "flow.emit_on_failure"),
 }  # fmt: skip
 
 

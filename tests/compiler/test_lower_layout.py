@@ -51,13 +51,17 @@ TABLES = {
         ["branch else 2", "review.open"],
     ),
     "when and otherwise": (
-        "flow.when(lambda ctx: ctx.input.express, lambda b: b.step(open_review))"
-        ".otherwise(lambda b: b.step(start_job))\nflow.step(validate_order)",
+        (
+            "flow.when(lambda ctx: ctx.input.express, lambda b: b.step(open_review))"
+            ".otherwise(lambda b: b.step(start_job))\nflow.step(validate_order)"
+        ),
         ["branch else 3", "review.open", "jump 4", "job.start", "order.validate"],
     ),
     "switch without a default": (
-        "flow.switch(lambda ctx: ctx.input.channel).case(Channel.RETAIL, lambda b: b.step(open_review))"
-        ".case(Channel.WHOLESALE, lambda b: b.step(start_job))\nflow.step(validate_order)",
+        (
+            "flow.switch(lambda ctx: ctx.input.channel).case(Channel.RETAIL, lambda b: b.step(open_review))"
+            ".case(Channel.WHOLESALE, lambda b: b.step(start_job))\nflow.step(validate_order)"
+        ),
         [
             "switch Channel.RETAIL: 1, Channel.WHOLESALE: 3, default 5",
             "review.open",
@@ -68,8 +72,10 @@ TABLES = {
         ],
     ),
     "switch with a default": (
-        "flow.switch(lambda ctx: ctx.input.total).case(1, lambda b: b.step(open_review))"
-        ".default(lambda b: b.fail(TooLate))\nflow.step(validate_order)",
+        (
+            "flow.switch(lambda ctx: ctx.input.total).case(1, lambda b: b.step(open_review))"
+            ".default(lambda b: b.fail(TooLate))\nflow.step(validate_order)"
+        ),
         ["switch 1: 1, default 3", "review.open", "jump 4", "fail order.too_late", "order.validate"],
     ),
     "parallel": (
@@ -89,20 +95,26 @@ TABLES = {
         ["await payment.confirmed signal None", "order.validate"],
     ),
     "await with a block": (
-        'flow.await_signal(PaymentConfirmed, timeout="P7D").on_timeout(lambda b: b.step(open_review).fail(TooLate))\n'
-        "flow.step(validate_order)",
-        ["await payment.confirmed signal 3", "review.open", "fail order.too_late", "order.validate"],
+        (
+            'flow.await_signal(PaymentConfirmed, timeout="P7D").on_timeout(lambda b: b.fail(TooLate))\n'
+            "flow.step(validate_order)"
+        ),
+        ["await payment.confirmed signal 2", "fail order.too_late", "order.validate"],
     ),
     "poll": (f"flow.step(start_job)\n{POLL}", ["job.start", "poll None satisfied None", "job.status"]),
     "poll with both endings": (
-        f"flow.step(start_job)\n{POLL}.or_signal(JobFinished).on_timeout(lambda b: b.fail(TooLate))\n"
-        "flow.step(validate_order)",
+        (
+            f"flow.step(start_job)\n{POLL}.or_signal(JobFinished).on_timeout(lambda b: b.fail(TooLate))\n"
+            "flow.step(validate_order)"
+        ),
         ["job.start", "poll job.finished satisfied 4", "job.status", "fail order.too_late", "order.validate"],
     ),
     "blocks in blocks": (
-        "flow.for_each(lambda ctx: ctx.input.lines, lambda b: b.when(lambda ctx: ctx.input.express,"
-        " lambda c: c.parallel(reserve_line, lambda d: d.step(open_review)))"
-        ".otherwise(lambda c: c.step(reserve_line)))",
+        (
+            "flow.for_each(lambda ctx: ctx.input.lines, lambda b: b.when(lambda ctx: ctx.input.express,"
+            " lambda c: c.parallel(reserve_line, lambda d: d.step(open_review)))"
+            ".otherwise(lambda c: c.step(reserve_line)))"
+        ),
         [
             "for_each Line join 7",
             "branch else 6",

@@ -72,7 +72,7 @@ EXPRESSIONS = [
     "-ctx.input.total + ~1 - +2 @ 3 // 4 % 5 << 6 >> 7 & 8 | 9 ^ 10 < 1.5e-3j",
     "(lambda *a, b=1, **c: (a, b, c))(1, b=2) == ()",
     "bool(ctx.input.lines and (ctx.input.lines[0].sku, ctx.input.lines[0].quantity, 'a long text to fill the line'))",
-    "ctx.input.order_id == 'a text that is much too long for one line of code ' + ctx.input.order_id + ctx.input.order_id",
+    "ctx.input.order_id == 'a text that is much too long for one line ' + ctx.input.order_id + ctx.input.order_id",
     'ctx.input.order_id == "it\'s \\" quoted" or "é\\u00e9\\N{BULLET}" == ""',
 ]
 
@@ -194,7 +194,10 @@ def test_code_of_a_block_in_another_module_means_what_it_means_there() -> None:
 
 
 def test_constants_stay_expressions_in_the_plan() -> None:
-    module = 'BUDGET: Final = timedelta(hours=4)\nPAUSE: Final = "PT5M"\nCAREFUL: Final = PolicySet("careful", timeout="PT2S")'
+    module = (
+        'BUDGET: Final = timedelta(hours=4)\nPAUSE: Final = "PT5M"\n'
+        'CAREFUL: Final = PolicySet("careful", timeout="PT2S")'
+    )
     body = (
         "flow.step(start_job).with_policy(CAREFUL)\n"
         "flow.poll_until(job_status, until=lambda ctx: ctx.get(JobStatus).done, interval=JITTERED, timeout=BUDGET)\n"
