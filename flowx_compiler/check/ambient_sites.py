@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flowx_compiler.check.ambient import ambient
 from flowx_compiler.check.own_code import bodies, flow_bodies
@@ -33,14 +33,18 @@ def ambient_sites(program: Program, kind: str) -> Iterator[Site]:
     for flow in program.flows.values():
         yield from _sites(program, kind, flow.module, flow_bodies(flow), f"flow {flow.id!r}", (flow.name,))
     for contract in program.contracts.values():
-        owner = f"a default of contract {contract.name.rpartition('.')[2]}"
-        users = tuple(
-            capability.name
-            for capability in program.capabilities.values()
-            if contract.name in (capability.request.name, capability.result.name)
-        )
         if contract.module in program.modules:
-            yield from _sites(program, kind, contract.module, _defaults(contract), owner, users)
+            owner = f"a default of contract {contract.name.rpartition('.')[2]}"
+            for site in _sites(program, kind, contract.module, _defaults(contract), owner, ()):
+                yield replace(site, owners=_users(program, contract))
+
+
+def _users(program: Program, contract: Contract) -> tuple[str, ...]:
+    return tuple(
+        capability.name
+        for capability in program.capabilities.values()
+        if contract.name in (capability.request.name, capability.result.name)
+    )
 
 
 def _sites(

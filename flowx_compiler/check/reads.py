@@ -49,11 +49,13 @@ def walk(part: object) -> Iterator[object]:
     open_parts = [part]
     while open_parts:
         current = open_parts.pop()
-        if isinstance(current, Span) or not isinstance(current, tuple):
-            continue
-        if hasattr(current, "_fields"):
-            yield current
-        open_parts.extend(reversed(current))
+        if isinstance(current, tuple):
+            if hasattr(current, "_fields"):
+                yield current
+            # Most parts are spans and texts; they are many, and below them is nothing.
+            open_parts.extend(
+                inner for inner in reversed(current) if isinstance(inner, tuple) and type(inner) is not Span
+            )
 
 
 def qualified(program: Program, module: str, expression: Expr) -> str | None:
