@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from flowx_compiler.config import Config
@@ -14,6 +14,7 @@ from flowx_compiler.findings import Finding
 from flowx_compiler.link import link
 from flowx_compiler.link.sources import SourceFile, Sources
 from flowx_compiler.lower import lower
+from flowx_compiler.lower.plan_model import PlanModel
 from flowx_compiler.model import Program
 from flowx_compiler.read.file_reader import Reader
 from flowx_compiler.rules.run import judge
@@ -77,8 +78,7 @@ def compile_sources(
     folder = config.plans_folder.as_posix()
     written: dict[str, str] = {}
     entries: list[Entry] = []
-    for plan in plans:
-        name = module_name(plan.flow_id, plan.version)
+    for plan, name in zip(plans, _module_names(plans, existing), strict=True):
         written[f"{folder}/{name}.py"] = emit_plan(plan)
         entries.append(Entry(plan.flow_id, plan.version, name, is_retired=False))
     current = {entry.module for entry in entries}
@@ -90,6 +90,19 @@ def compile_sources(
     written[f"{folder}/__init__.py"] = emit_catalog(config.plans, entries)
     written[config.manifest] = emit_manifest(config.application, program, plans)
     return Build(program, analysed.verdict, dict(sorted(written.items())), analysed.flow_count)
+
+
+def _module_names(plans: Iterable[PlanModel], existing: Mapping[str, str]) -> Iterator[str]:
+    """A name for each plan; `a.b_c` and `a_b.c` would have the same, and so would a plan on disk of another flow."""
+    owners = {name: (head["flow"], head["version"]) for name, text in existing.items() if (head := _HEADER.match(text))}
+    for plan in plans:
+        identity = (plan.flow_id, plan.version)
+        wanted = module_name(*identity)
+        name, number = wanted, 2
+        while owners.setdefault(name, identity) != identity:
+            name = f"{wanted}_{number}"
+            number += 1
+        yield name
 
 
 def _retired(text: str) -> str:

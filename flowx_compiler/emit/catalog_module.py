@@ -20,7 +20,9 @@ class Entry:
 
 def emit_catalog(package: str, entries: Iterable[Entry]) -> str:
     """The `__init__.py` of the package of plans."""
-    listed = sorted(entries, key=lambda entry: (entry.flow_id, entry.is_retired, entry.module))
+    listed = sorted(
+        entries, key=lambda entry: (entry.flow_id, entry.is_retired, _newest_first(entry.version), entry.module)
+    )
     pieces = [
         call(
             "CatalogEntry",
@@ -40,3 +42,9 @@ def emit_catalog(package: str, entries: Iterable[Entry]) -> str:
     imports = "from flowx_runtime.plan import Catalog" + (", CatalogEntry" if pieces else "")
     made = call("Catalog", entries=sequence(pieces) if pieces else "()")
     return f"{header}{imports}\n\n{lay_out('CATALOG: Final = ', made)}\n"
+
+
+def _newest_first(version: str) -> tuple[tuple[int, ...], bool]:
+    """Where a flow has several current versions, the catalogue takes the first one it lists."""
+    core, _, label = version.partition("+")[0].partition("-")
+    return tuple(-int(number) for number in core.split(".") if number.isdecimal()), bool(label)
