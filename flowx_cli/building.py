@@ -71,20 +71,22 @@ def build_application(
         cache: what earlier builds learnt; it decides how long this takes, and nothing else.
     """
     plans = config.root / config.plans_folder
-    roots = _roots(config)
-    files = [
-        file
-        for file in discover([config.root / source for source in config.sources], base=config.root, roots=roots)
-        if not (config.root / file.file).is_relative_to(plans)
-    ]
+    files = read_sources(config)
     existing = _existing(plans)
     outcome = _outcome(config, files, existing, asked, cache)
     changed = tuple(path for path, text in outcome.files.items() if _bytes_of(config.root / path) != text.encode())
     if check:
         return BuiltProject(config, outcome.report, (), changed)
     for path in changed:
-        _write(config.root / path, outcome.files[path])
+        write_text(config.root / path, outcome.files[path])
     return BuiltProject(config, outcome.report, changed, ())
+
+
+def read_sources(config: Config) -> list[SourceFile]:
+    """The files of an application, without the plans that building it writes."""
+    plans = f"{config.plans_folder.as_posix()}/"
+    found = discover([config.root / source for source in config.sources], base=config.root, roots=_roots(config))
+    return [file for file in found if not file.file.startswith(plans)]
 
 
 def _outcome(
@@ -155,7 +157,7 @@ def _bytes_of(path: Path) -> bytes | None:
         return None
 
 
-def _write(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
     """Write through a temporary file, so that a build that is killed leaves the old file or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}.", delete=False) as temporary:

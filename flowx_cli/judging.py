@@ -1,4 +1,7 @@
-"""How a project's findings are judged: its settings, those of the command line, and its baseline."""
+"""How a project's findings are judged: its settings, those of the command line, and its baseline.
+
+The rules are imported when there is something to judge: that takes longer than a build that changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flowx_compiler.baseline import apply_baseline, parse_baseline
 from flowx_compiler.config import find_pyproject, load_config
 from flowx_compiler.errors import UsageProblem
-from flowx_compiler.rules.run import judge
-from flowx_compiler.rules.selection import Selection, selection
 
 if TYPE_CHECKING:
     from flowx_compiler.config import Config
     from flowx_compiler.model import Program
+    from flowx_compiler.rules.selection import Selection
     from flowx_compiler.verdict import KnownFinding, Verdict
 
 
@@ -45,6 +46,9 @@ class Judgement:
 
     def __call__(self, program: Program) -> Verdict:
         """What is wrong with a program, as the project sees it."""
+        from flowx_compiler.baseline import apply_baseline
+        from flowx_compiler.rules.run import judge
+
         verdict = judge(program, self.selected)
         return apply_baseline(program, verdict, self.known, self.selected, gone=self.gone) if self.known else verdict
 
@@ -63,6 +67,8 @@ def judgement(
     Raises:
         UsageProblem: a setting or the baseline is wrong.
     """
+    from flowx_compiler.rules.selection import selection
+
     if config is None:
         return Judgement(selection(select=asked.select, ignore=asked.ignore))
     root = config.root.resolve()
@@ -93,6 +99,8 @@ def _holds(config: Config, place: Path) -> bool:
 
 
 def _read_baseline(root: Path, name: str) -> tuple[KnownFinding, ...]:
+    from flowx_compiler.baseline import parse_baseline
+
     way_out = f"write it with `flowx check --write-baseline {name}`"
     try:
         text = (root / name).read_text("utf-8")

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from flowx_cli import exits
 from flowx_cli.reporting import format_option, selection_options, show
+
+if TYPE_CHECKING:
+    from flowx_cli.judging import Asked
+    from flowx_compiler.config import Config
 
 
 @click.command("build")
@@ -15,6 +21,9 @@ from flowx_cli.reporting import format_option, selection_options, show
 @format_option
 @selection_options
 @click.option("--check", is_flag=True, help="Write nothing; say no if a generated file is not what this source builds.")
+@click.option("--fix", is_flag=True, help="Mend what has one right answer in the sources, then build.")
+@click.option("--diff", is_flag=True, help="With --fix: show what it would change, and change nothing.")
+@click.option("--watch", is_flag=True, help="Build again whenever a source changes, until interrupted.")
 @click.option("--no-cache", is_flag=True, help="Read every file anew; neither use nor write .flowx_cache.")
 def command(
     project: Path,
@@ -23,6 +32,9 @@ def command(
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     check: bool,
+    fix: bool,
+    diff: bool,
+    watch: bool,
     no_cache: bool,
 ) -> None:
     """Compile the flows of the project in PROJECT (default: this folder), as its [tool.flowx] says.
@@ -30,16 +42,38 @@ def command(
     Writes plan modules, their catalogue and the manifest; only files whose bytes changed, and nothing at all if
     something found is an error.
     """
-    from flowx_cli.building import build_application, configured
+    if diff and not fix:
+        raise click.UsageError("--diff shows what --fix would change: give both")
+    if check and (fix or watch):
+        raise click.UsageError("--check writes nothing: it goes with neither --fix nor --watch")
+
+    from flowx_cli.building import configured
     from flowx_cli.judging import Asked
+    from flowx_compiler.errors import UsageProblem
+
+    if not project.exists():
+        raise UsageProblem(f"there is no file or folder {str(project)!r}: name one that exists")
+    asked = Asked.of(select, ignore)
+    if diff:
+        raise SystemExit(_show_fixes(configured(project), asked))
+    while True:
+        configs = configured(project)
+        if fix:
+            _fix(configs, asked)
+        code = _build(configs, asked, format_=format_, statistics=statistics, check=check, no_cache=no_cache)
+        if not watch:
+            raise SystemExit(code)
+        _wait(configs)
+
+
+def _build(
+    configs: Sequence[Config], asked: Asked, *, format_: str, statistics: bool, check: bool, no_cache: bool
+) -> int:
+    from flowx_cli.building import build_application
     from flowx_compiler.cache import Cache
     from flowx_compiler.errors import UsageProblem
     from flowx_compiler.report.report import together
 
-    if not project.exists():
-        raise UsageProblem(f"there is no file or folder {str(project)!r}: name one that exists")
-    configs = configured(project)
-    asked = Asked.of(select, ignore)
     built = [
         build_application(config, check=check, asked=asked, cache=None if no_cache else Cache(config.root))
         for config in configs
@@ -57,4 +91,29 @@ def command(
         for path in application.stale:
             click.echo(f"{path} is not what this source builds: run `flowx build`", err=True)
             code = exits.CHECK_SAYS_NO
-    raise SystemExit(code)
+    return code
+
+
+def _fix(configs: Sequence[Config], asked: Asked) -> None:
+    from flowx_cli.fixing import fix_application
+
+    for config in configs:
+        for file in fix_application(config, asked):
+            click.echo(f"fixed {file}", err=True)
+
+
+def _show_fixes(configs: Sequence[Config], asked: Asked) -> int:
+    from flowx_cli.fixing import fixes
+
+    mended = [file for config in configs for file in fixes(config, asked)]
+    for file in mended:
+        click.echo(file.diff(), nl=False)
+    return exits.CHECK_SAYS_NO if mended else exits.NOTHING_FOUND
+
+
+def _wait(configs: Sequence[Config]) -> None:
+    from flowx_cli.watching import wait_for_change
+
+    click.echo("watching; interrupt to end", err=True)
+    folders = [config.root / source for config in configs for source in config.sources]
+    wait_for_change(folders, [config.root / config.plans_folder for config in configs])
