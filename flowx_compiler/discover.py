@@ -27,81 +27,97 @@ def discover(paths: Iterable[Path], *, base: Path, roots: Iterable[Path] = ()) -
         UsageProblem: a path does not exist or cannot be read, or two import roots give one file two names.
     """
     known_roots = tuple(root.resolve() for root in roots)
+    home = base.resolve()
     found: dict[str, SourceFile] = {}
-    origin: dict[str, Path] = {}
+    origin: dict[str, str] = {}
     for path in paths:
         start = path.resolve()
         if not start.exists():
             raise UsageProblem(f"there is no file or folder {str(path)!r}: name one that exists")
-        for file in _python_files(start):
-            root = _root_of(file, start if start.is_dir() else start.parent, known_roots)
-            name, is_package = _module_name(file, root)
-            if name in origin and origin[name] != file:
-                raise UsageProblem(
-                    f"{_relative(origin[name], base)} and {_relative(file, base)} are both module {name!r}: "
-                    "check them apart, or give them one root in [tool.flowx] sources"
-                )
-            origin[name] = file
-            found[name] = SourceFile(name, _relative(file, base), _read(file, base), is_package)
+        fallback = start if start.is_dir() else start.parent
+        for folder, names in _python_files(start):
+            # Everything that is the same for the files of a folder is found out once: projects have thousands.
+            package = _package(folder, _root_of(folder, fallback, known_roots))
+            relative = Path(os.path.relpath(folder, home)).as_posix()
+            for name in names:
+                file = f"{folder}/{name}"
+                shown = name if relative == "." else f"{relative}/{name}"
+                module = _module_name(package, name)
+                if origin.get(module, file) != file:
+                    raise UsageProblem(
+                        f"{_relative(origin[module], home)} and {shown} are both module {module!r}: "
+                        "check them apart, or give them one root in [tool.flowx] sources"
+                    )
+                origin[module] = file
+                found[module] = SourceFile(module, shown, _read(file, shown), name == "__init__.py")
     return tuple(found[name] for name in sorted(found))
 
 
 def import_roots(paths: Iterable[Path]) -> tuple[Path, ...]:
     """The folders that modules under the paths are imported from."""
-    starts = [path.resolve() for path in paths]
-    return tuple(dict.fromkeys(_root_of(start, start if start.is_dir() else start.parent, ()) for start in starts))
+    starts = [start if start.is_dir() else start.parent for start in (path.resolve() for path in paths)]
+    return tuple(dict.fromkeys(_root_of(folder, folder, ()) for folder in starts))
 
 
-def _python_files(start: Path) -> Iterator[Path]:
+def _python_files(start: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Folders with the names of the Python files in them."""
     if start.is_file():
-        yield start
+        yield start.parent, [start.name]
         return
-    folders = [start]
+    folders = [str(start)]
     while folders:
         folder = folders.pop()
+        names: list[str] = []
         try:
-            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+            with os.scandir(folder) as listed:
+                entries = sorted(listed, key=lambda entry: entry.name)
         except OSError as error:
-            raise UsageProblem(f"the folder {str(folder)!r} cannot be read: {error.strerror}") from error
+            raise UsageProblem(f"the folder {folder!r} cannot be read: {error.strerror}") from error
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 if not entry.name.startswith(".") and entry.name not in _SKIPPED and not _is_environment(entry.path):
-                    folders.append(Path(entry.path))
+                    folders.append(entry.path)
             elif entry.name.endswith(".py") and entry.is_file():
-                yield Path(entry.path)
+                names.append(entry.name)
+        if names:
+            yield Path(folder), names
 
 
 def _is_environment(folder: str) -> bool:
-    return os.path.exists(os.path.join(folder, "pyvenv.cfg"))  # noqa: PTH110, PTH118  # once per folder of a large tree
+    return os.path.exists(f"{folder}/pyvenv.cfg")  # noqa: PTH110  # once per folder of a large tree
 
 
-def _root_of(file: Path, start: Path, known: tuple[Path, ...]) -> Path:
-    holding = [root for root in known if file.is_relative_to(root)]
+def _root_of(folder: Path, fallback: Path, known: tuple[Path, ...]) -> Path:
+    holding = [root for root in known if folder.is_relative_to(root)]
     if holding:
         return max(holding, key=lambda root: len(root.parts))
-    for folder in (file if file.is_dir() else file.parent, *file.parents):
-        if folder.name == "src":
-            return folder
-        if (folder / "pyproject.toml").is_file():
-            sources = folder / "src"
-            return sources if file.is_relative_to(sources) else folder
-    return start
+    for above in (folder, *folder.parents):
+        if above.name == "src":
+            return above
+        if (above / "pyproject.toml").is_file():
+            sources = above / "src"
+            return sources if folder.is_relative_to(sources) else above
+    return fallback
 
 
-def _module_name(file: Path, root: Path) -> tuple[str, bool]:
-    parts = list(file.relative_to(root).with_suffix("").parts)
-    is_package = parts[-1] == "__init__"
-    if is_package:
-        parts.pop()
-    return ".".join(parts) or file.stem, is_package
+def _package(folder: Path, root: Path) -> str:
+    return ".".join(folder.relative_to(root).parts)
 
 
-def _relative(file: Path, base: Path) -> str:
-    return Path(os.path.relpath(file, base.resolve())).as_posix()
+def _module_name(package: str, name: str) -> str:
+    stem = name.removesuffix(".py")
+    if stem == "__init__":
+        return package or stem
+    return f"{package}.{stem}" if package else stem
 
 
-def _read(file: Path, base: Path) -> bytes:
+def _relative(file: str, base: Path) -> str:
+    return Path(os.path.relpath(file, base)).as_posix()
+
+
+def _read(file: str, shown: str) -> bytes:
     try:
-        return file.read_bytes()
+        with open(file, "rb", buffering=0) as source:  # noqa: PTH123  # every file of the project on every run
+            return source.read()
     except OSError as error:
-        raise UsageProblem(f"{_relative(file, base)} cannot be read: {error.strerror}") from error
+        raise UsageProblem(f"{shown} cannot be read: {error.strerror}") from error

@@ -6,10 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from flowx_compiler.findings import Finding, Place
-from flowx_compiler.model import Program
 from flowx_compiler.syntax import Block, Class, Function, Module, Stmt
+
+if TYPE_CHECKING:
+    from flowx_compiler.model import Program
 
 _DIRECTIVE = re.compile(r"#\s*flowx:\s*ignore\[.*")
 

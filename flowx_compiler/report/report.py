@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from flowx_compiler.findings import Finding, Severity
-from flowx_compiler.model import Program
 from flowx_compiler.report.fingerprint import fingerprints
 from flowx_compiler.verdict import KnownFinding, Suppressed, Verdict
+
+if TYPE_CHECKING:
+    from flowx_compiler.model import Program
 
 Lines = Mapping[str, Sequence[str]]
 """The lines of each file that a finding may be in."""
