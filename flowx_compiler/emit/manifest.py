@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, assert_never
 
 from flowx_compiler import model
+from flowx_compiler.check.error_catalogue import error_catalogue
 from flowx_compiler.lower import plan_model as plan
 from flowx_compiler.model import Contract, Flow, Program, TypeExpr
 from flowx_runtime.plan import format_duration
@@ -148,9 +149,8 @@ def _duration(value: timedelta | None) -> str | None:
 
 def _capability(program: Program, capability: model.Capability, used_by: list[str]) -> dict[str, Any]:
     stance = capability.stance
-    errors = None
-    if capability.errors is not None:
-        errors = sorted(program.errors[name].code for name in capability.errors if name in program.errors)
+    names = error_catalogue(program, capability)
+    errors = None if names is None else sorted(program.errors[name].code for name in names if name in program.errors)
     return _without_nothing(
         {
             "id": capability.id,
