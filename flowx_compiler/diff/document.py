@@ -186,7 +186,7 @@ def _parse(text: str | bytes, name: str) -> Json:
     except UnicodeDecodeError:
         raise NotAManifest(f"{name} is not UTF-8 text: give the file that `flowx build` wrote") from None
     except json.JSONDecodeError as error:
-        ended = error.pos >= len(decoded.rstrip())
+        ended = error.msg.startswith("Unterminated") or error.pos >= len(decoded.rstrip())
         what = "ends in the middle" if ended else f"is not JSON at line {error.lineno}, column {error.colno}"
         raise NotAManifest(f"{name} {what}: run `flowx build` again, or fetch the whole file") from None
     except RecursionError:
