@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -106,12 +106,24 @@ def _check(pyproject: Path, key: str, value: object) -> None:
         raise UsageProblem(f"{where} is not a setting: {hint}")
     if key in _TEXT and not isinstance(value, str):
         raise UsageProblem(f"{where} is not a text: write it in quotes")
-    if key in _LISTS and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
+    if key in _LISTS and not _is_list_of_texts(value):
         raise UsageProblem(f"{where} is not a list of texts: write it in square brackets")
     if key in _TABLES and not isinstance(value, dict):
         raise UsageProblem(f"{where} is not a table: write it in curly brackets")
+    if key == "per-file-ignores" and not all(_is_list_of_texts(ids) for ids in _values(value)):
+        raise UsageProblem(f"{where} does not give each file a list of rules: write {{ 'a.py' = ['FLOWX1012'] }}")
+    if key == "severity" and not all(isinstance(word, str) for word in _values(value)):
+        raise UsageProblem(f"{where} does not give each rule a text: write {{ FLOWX1012 = 'error' }}")
     if key == "plans" and not all(part.isidentifier() for part in str(value).split(".")):
         raise UsageProblem(f"{where} is not the dotted name of a package: write for example 'myapp.plans'")
+
+
+def _is_list_of_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _values(table: object) -> Iterable[object]:
+    return table.values() if isinstance(table, dict) else ()
 
 
 def _parse(pyproject: Path) -> dict[str, Any]:
