@@ -10,7 +10,8 @@ from typing import assert_never
 from flowx_compiler.emit.expressions import fits, returned, written
 from flowx_compiler.emit.layout import WIDTH, Bracketed, Item, Piece, call, flat, lay_out, sequence, text
 from flowx_compiler.lower import plan_model as plan
-from flowx_compiler.model import Capability, Contract, Event, MergeRule, Signal
+from flowx_compiler.lower.spelling import type_text
+from flowx_compiler.model import Capability, Contract, Event, MergeRule, Signal, TypeExpr
 from flowx_runtime.plan import FORMAT, format_duration
 
 
@@ -88,8 +89,8 @@ class _Writer:
             target=self._spelt(capability.name),
             id=text(capability.id),
             version=text(capability.version),
-            request=self._spelt(capability.request.name),
-            result="None" if capability.result.name == "None" else self._spelt(capability.result.name),
+            request=self._type(capability.request),
+            result=self._type(capability.result),
             idempotent="True" if capability.idempotent else None,
             side_effects=side_effects if capability.side_effects else None,
         )
@@ -117,15 +118,15 @@ class _Writer:
             profile="Profile.DURABLE" if model.is_durable else "Profile.EPHEMERAL",
             owner=None if model.owner is None else text(model.owner),
             deadline=None if model.deadline is None else self._duration(model.deadline),
-            input=self._spelt(model.input.name),
-            output="None" if model.output.name == "None" else self._spelt(model.output.name),
+            input=self._type(model.input),
+            output=self._type(model.output),
             contracts=sequence(contracts),
             nodes=sequence(nodes),
             on_failure=sequence(failure) if failure else None,
             returns=None if model.returns is None else model.returns.name,
         )
-        output = "None" if model.output.name == "None" else self._spelt(model.output.name)
-        statement = lay_out(f"PLAN: Final[Plan[{self._spelt(model.input.name)}, {output}]] = ", made)
+        types = f"{self._type(model.input)}, {self._type(model.output)}"
+        statement = lay_out(f"PLAN: Final[Plan[{types}]] = ", made)
         if fits(statement) and self._is_settled:
             return statement
         return f"# fmt: off\n{statement}\n# fmt: on"
@@ -248,6 +249,9 @@ class _Writer:
     def _duration(self, value: timedelta) -> str:
         self._runtime.add("duration")
         return f'duration("{format_duration(value)}")'
+
+    def _type(self, type_: TypeExpr) -> str:
+        return type_text(type_, self._spelt)
 
     def _spelt(self, qualified: str) -> str:
         spelling = self._model.spelling

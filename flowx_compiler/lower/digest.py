@@ -51,7 +51,7 @@ def _node(node: plan.Node) -> list[object]:
             return ["parallel", node.branches, node.join, node.merge.rule, node.merge.needed]
         case plan.ForEach():
             # The concurrency of a loop is a tuning number: rows are the same whatever it is.
-            return ["for_each", node.selector.canonical, node.item.name, node.join, node.continue_on_error]
+            return ["for_each", node.selector.canonical, _contract_name(node.item), node.join, node.continue_on_error]
         case plan.SubFlow():
             return ["sub_flow", node.name, node.flow_id, _major(node.version), node.request.canonical, node.is_detached]
         case plan.AwaitSignal():
@@ -89,7 +89,12 @@ def _duration(value: timedelta | None) -> str | None:
 
 
 def _capability(capability: Capability) -> list[object]:
-    return [capability.id, _major(capability.version), capability.request.name, capability.result.name]
+    return [
+        capability.id,
+        _major(capability.version),
+        _contract_name(capability.request),
+        _contract_name(capability.result),
+    ]
 
 
 def _policy(step: plan.Step) -> object:
@@ -112,8 +117,8 @@ def _major(version: str) -> str:
     return version.partition(".")[0]
 
 
-def _contract_name(type_: TypeExpr) -> str:
-    return type_.name
+def _contract_name(type_: TypeExpr) -> object:
+    return _type(type_) if type_.arguments else type_.name
 
 
 def _shape(contract: Contract) -> list[list[object]]:

@@ -8,7 +8,7 @@ from flowx_compiler.link.free_names import free_names
 from flowx_compiler.lower.canonical import canonical, canonical_expression
 from flowx_compiler.lower.plan_model import Definition, Fragment, Lifted
 from flowx_compiler.lower.source_text import reindented, slice_text
-from flowx_compiler.lower.spelling import RESERVED, Spelling
+from flowx_compiler.lower.spelling import RESERVED, Spelling, type_text
 from flowx_compiler.model import DataFunction, Program, TypeExpr, Value
 from flowx_compiler.syntax import Attribute, Block, Class, Expr, Function, Import, Lambda, Name, Span, Stmt
 
@@ -57,8 +57,8 @@ class Lifter:
         return self._spelling.name(f"{module}.{name}", home=module)
 
     def type_text(self, type_: TypeExpr) -> str:
-        """A contract's name as the plan module spells it."""
-        return "None" if type_.name == "None" else self._spelling.name(type_.name, home=self._home(type_.name))
+        """A type as the plan module spells it."""
+        return type_text(type_, lambda name: self._spelling.name(name, home=self._home(name)))
 
     def _own_name(self, wanted: str) -> str:
         name, number = wanted, 2

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import builtins
 import keyword
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from flowx_compiler.lower.plan_model import Import
+from flowx_compiler.model import TypeExpr
 
 RESERVED = frozenset(dir(builtins)) | frozenset(keyword.kwlist)
+
+
+def type_text(type_: TypeExpr, spell: Callable[[str], str]) -> str:
+    """A type as an expression; a parametrized contract (`Page[Line]`) is a class of its own."""
+    if type_.name in ("None", "..."):
+        return type_.name
+    arguments = [type_text(argument, spell) for argument in type_.arguments]
+    if type_.name == "|":
+        return " | ".join(arguments)
+    arguments += [ascii(value) for value in type_.literals]
+    name = type_.name.removeprefix("builtins.") if type_.name.startswith("builtins.") else spell(type_.name)
+    return f"{name}[{', '.join(arguments)}]" if arguments else name
 
 
 @dataclass(slots=True)

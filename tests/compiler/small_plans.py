@@ -71,12 +71,12 @@ def imported(flows: str, **others: str) -> Iterator[dict[str, Any]]:
     try:
         for name, text in made.items():
             exec(compile(text, f"{name}.py", "exec"), sys.modules[name].__dict__)
-        namespace: dict[str, Any] = {"__name__": "plan"}
-        exec(compile(text_of(flows, **others), "plan.py", "exec"), namespace)
-        yield namespace
+        sys.modules["plan"] = types.ModuleType("plan")
+        exec(compile(text_of(flows, **others), "plan.py", "exec"), sys.modules["plan"].__dict__)
+        yield sys.modules["plan"].__dict__
     finally:
-        for name in {*made, *packages}:
-            del sys.modules[name]
+        for name in {*made, *packages, "plan"}:
+            sys.modules.pop(name, None)
 
 
 def function_text(text: str, name: str) -> str:

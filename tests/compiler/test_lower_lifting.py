@@ -218,3 +218,15 @@ def test_constants_stay_expressions_in_the_plan() -> None:
     with imported(flows, limits=LIMITS) as namespace:
         waits = [node.duration.total_seconds() for node in namespace["PLAN"].nodes[3:]]
         assert waits == [300, 7200, 86400, 60]
+
+
+def test_a_parametrized_contract_is_the_class_it_is() -> None:
+    module = (
+        "from typing import Generic, TypeVar\n\nfrom flowx_runtime import Contract, Internal, StepContext, capability\n\n"
+        'T = TypeVar("T")\n\n\nclass Page(Contract, Generic[T]):\n    items: tuple[T, ...]\n\n\n'
+        '@capability("page.read", version="1.0.0", authorization=Internal())\n'
+        "async def read_page(request: PlaceOrder, ctx: StepContext) -> Page[Line]: ..."
+    )
+    with imported(source("flow.step(read_page)", module=module)) as namespace:
+        result = namespace["PLAN"].nodes[0].capability.result
+        assert result is namespace["Page"][namespace["Line"]]
