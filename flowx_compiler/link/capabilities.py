@@ -6,11 +6,12 @@ from flowx_compiler.findings import Place
 from flowx_compiler.link import problem_ids as ids
 from flowx_compiler.link.arguments import Signature, bind
 from flowx_compiler.link.constants import NOT_CONSTANT
-from flowx_compiler.link.contracts import contract
+from flowx_compiler.link.contracts import contract, error_type
 from flowx_compiler.link.project import RUNTIME, Given, Project
 from flowx_compiler.link.types import NONE, UNKNOWN, plain
+from flowx_compiler.link.unresolved import note_unresolved
 from flowx_compiler.model import Capability, Stance, TypeExpr
-from flowx_compiler.syntax import Block, Call, Class, Display, Expr, Function, Parameter, Stmt
+from flowx_compiler.syntax import Block, Call, Class, Constant, Display, Expr, Function, Parameter, Stmt
 
 _CAPABILITY = Signature(
     flexible=("id",),
@@ -69,7 +70,9 @@ def _read(project: Project, qualified: str, module: str, syntax: Class | Functio
     constants = _constants(project, module, syntax.name, given)
     if request is None or result is None or constants is None:
         return None
-    errors = _errors(project, module, given.get("errors"))
+    errors, are_readable = _errors(project, module, syntax.name, given)
+    if not are_readable:
+        return None
     return Capability(
         name=qualified,
         module=module,
@@ -177,7 +180,9 @@ def _contracts(
     parameter = function.parameters[offset]
     name = syntax.name
     request: TypeExpr | None = plain(project.types.resolve(module, parameter.annotation))
-    if request is None or contract(project, request.name) is None:
+    if note_unresolved(project, module, parameter.annotation):
+        request = None
+    elif request is None or contract(project, request.name) is None:
         what = "is not annotated" if parameter.annotation is None else f"is `{request}`, which is no contract"
         project.problems.add(
             _contract_problem(project, request, ids.BAD_REQUEST),
@@ -189,7 +194,9 @@ def _contracts(
     result: TypeExpr | None = (
         plain(project.types.resolve(module, function.returns)) if function.returns is not None else UNKNOWN
     )
-    if result != NONE and (result is None or contract(project, result.name) is None):
+    if note_unresolved(project, module, function.returns):
+        result = None
+    elif result != NONE and (result is None or contract(project, result.name) is None):
         what = "is not annotated" if function.returns is None else f"is `{result}`, which is no contract"
         project.problems.add(
             _contract_problem(project, result, ids.BAD_RESULT),
@@ -231,6 +238,13 @@ def _constants(project: Project, module: str, name: str, given: Given) -> dict[s
                 "write a literal, or a module-level constant assigned once",
             )
         values[parameter] = value
+    effects = values["side_effects"]
+    if isinstance(effects, tuple) and not all(isinstance(effect, str) for effect in effects):
+        is_readable = False
+        at = project.place(module, given.by_name["side_effects"].span)
+        message = f"`side_effects` of `@capability` on {name} holds something that is not text"
+        advice = 'write a tuple of texts, as in `("payment",)`'
+        project.problems.add(ids.DECORATOR_NOT_CONSTANT, at, message, advice)
     return values if is_readable else None
 
 
@@ -240,21 +254,42 @@ def _texts(value: object) -> tuple[str, ...]:
 
 def _stance(project: Project, module: str, expression: Expr | None) -> Stance | None:
     """The stance; `None` where none is declared or it cannot be read (1010 and 1030 report)."""
+    if expression is None:
+        return None
+    # The place is the argument's: a stance may be a constant that many capabilities share.
+    place = project.place(module, expression.span)
+    module, expression = project.constants.follow(module, expression)
     if not isinstance(expression, Call):
         return None
     kind = _STANCES.get(project.names.resolve_expression(module, expression.function) or "")
     if kind is None:
         return None
     argument = project.constants.literal(module, expression.arguments[0].value) if expression.arguments else None
-    place = project.place(module, expression.span)
     return Stance(kind, argument if isinstance(argument, str) else None, place)
 
 
-def _errors(project: Project, module: str, expression: Expr | None) -> tuple[str, ...] | None:
-    if not isinstance(expression, Display):
-        return None
-    names = (project.names.resolve_expression(module, item) for item in expression.items)
-    return tuple(name for name in names if name is not None)
+def _errors(project: Project, module: str, name: str, given: Given) -> tuple[tuple[str, ...] | None, bool]:
+    """The declared errors, and whether they could be read."""
+    argument = given.get("errors")
+    if argument is None or (isinstance(argument, Constant) and argument.value is None):
+        return None, True
+    home, listed = project.constants.follow(module, argument)
+    if not isinstance(listed, Display) or listed.kind == "dict":
+        message = f"`errors` of `@capability` on {name} is not a tuple of error classes"
+        advice = "write `errors=(OutOfStock,)`"
+        project.problems.add(ids.DECORATOR_NOT_CONSTANT, project.place(module, argument.span), message, advice)
+        return None, False
+    found: list[str] = []
+    for item in listed.items:
+        qualified = project.constants.named(home, item)
+        if qualified is not None and error_type(project, qualified) is not None:
+            found.append(qualified)
+        elif not note_unresolved(project, home, item):
+            what = (qualified or "").rpartition(".")[2] or "an expression"
+            message = f"`errors` of `@capability` on {name} holds {what}, which is not a `FlowError`"
+            advice = 'name classes that derive from `FlowError` with a `code="…"`'
+            project.problems.add(ids.NOT_AN_ERROR, project.place(home, item.span), message, advice)
+    return tuple(found), len(found) == len(listed.items)
 
 
 def note_misplaced(project: Project, module: str, body: tuple[Stmt, ...], place: Place | None = None) -> None:
@@ -268,7 +303,7 @@ def note_misplaced(project: Project, module: str, body: tuple[Stmt, ...], place:
                             project.problems.add(
                                 ids.DECLARED_INSIDE,
                                 project.place(module, statement.name_span),
-                                f"{name} `{statement.name}` is declared in a function, where no plan can import it",
+                                f"{name} `{statement.name}` is declared inside another, where no plan can import it",
                                 "move it to the top of the module",
                             )
                 inner = place or project.place(module, statement.name_span)

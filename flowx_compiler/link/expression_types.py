@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from flowx_compiler.link.contracts import contract
 from flowx_compiler.link.project import Project
 from flowx_compiler.link.types import BOOL, NONE, UNKNOWN, element, plain, union
 from flowx_compiler.model import TypeExpr
-from flowx_compiler.syntax import Attribute, Call, Class, Constant, Display, Expr, Function, Name, Operation, Subscript
+from flowx_compiler.syntax import (
+    Attribute,
+    Call,
+    Class,
+    Compound,
+    Constant,
+    Display,
+    Expr,
+    Function,
+    Name,
+    Operation,
+    Subscript,
+)
 
 CONTEXT = "flowx_runtime.FlowContext"
 _CONTEXT_MEMBERS = {"utc_now": TypeExpr("datetime.datetime"), "error": TypeExpr("flowx_runtime.ErrorView")}
+_ITERATOR = "collections.abc.Iterator"
 _SEQUENCE_COPIES = frozenset({"builtins.list", "builtins.tuple", "builtins.sorted"})
 
 
@@ -23,6 +37,8 @@ class TypeReader:
     module: str
     parameter: str
     input: TypeExpr
+    bound: Mapping[str, TypeExpr] = field(default_factory=dict)
+    """Names that a comprehension around the expression binds."""
 
     def type_of(self, expression: Expr) -> TypeExpr:
         """The expression's type; `?` where annotations do not tell."""
@@ -31,6 +47,8 @@ class TypeReader:
                 return NONE
             case Constant(value=value):
                 return TypeExpr(f"builtins.{type(value).__name__}")
+            case Name(id=name) if name in self.bound:
+                return self.bound[name]
             case Name(id=name) if name == self.parameter:
                 return TypeExpr(CONTEXT, (self.input,))
             case Attribute():
@@ -40,10 +58,11 @@ class TypeReader:
             case Operation(kind="compare" | "not"):
                 return BOOL
             case Operation(kind="and" | "or", operands=operands):
-                types = {self.type_of(operand) for operand in operands}
+                types = {self.type_of(operand) for operand in operands if not _is_empty(operand)}
                 return types.pop() if len(types) == 1 else UNKNOWN
             case Operation(kind="conditional", operands=(then, _, otherwise)):
-                return union(self.type_of(then), self.type_of(otherwise))
+                arms = [self.type_of(arm) for arm in (then, otherwise) if not _is_empty(arm)]
+                return union(*arms) if arms else UNKNOWN
             case Subscript(value=value, items=(item,)):
                 holder = self.type_of(value)
                 is_slice = type(item).__name__ == "Compound"
@@ -54,8 +73,21 @@ class TypeReader:
                 if len(types) != 1 or UNKNOWN in types:
                     return UNKNOWN
                 return TypeExpr(kind, (types.pop(), *((TypeExpr("..."),) if expression.kind == "tuple" else ())))
+            case Compound(kind="list_comprehension"):
+                return TypeExpr("builtins.list", (self._produced(expression),))
+            case Compound(kind="generator"):
+                return TypeExpr(_ITERATOR, (self._produced(expression),))
             case _:
                 return UNKNOWN
+
+    def _produced(self, comprehension: Compound) -> TypeExpr:
+        """The type of a comprehension's elements; its names are known where it has one clause with one name."""
+        *clauses, produced = comprehension.parts
+        iterated = [part for part in clauses if not (isinstance(part, Compound) and part.kind == "condition")]
+        bound = dict.fromkeys(comprehension.bound, UNKNOWN)
+        if len(iterated) == 1 and len(bound) == 1:
+            bound = dict.fromkeys(bound, plain(element(self.type_of(iterated[0]))))
+        return replace(self, bound={**self.bound, **bound}).type_of(produced)
 
     def member_kind(self, expression: Attribute) -> str | None:
         """`"field"`, `"property"` or `"method"` for a member of a contract; `"missing"` if it has none of that name."""
@@ -108,7 +140,8 @@ class TypeReader:
         if qualified in ("builtins.str", "builtins.int", "builtins.float", "builtins.len"):
             return TypeExpr("builtins.int" if qualified == "builtins.len" else qualified)
         if qualified in _SEQUENCE_COPIES and expression.arguments:
-            item = element(self.type_of(expression.arguments[0].value))
+            given = self.type_of(expression.arguments[0].value)
+            item = given.arguments[0] if given.name == _ITERATOR else element(given)
             return UNKNOWN if item == UNKNOWN else TypeExpr("builtins.list", (item,))
         definition = self.project.names.definition(qualified)
         match definition:
@@ -132,3 +165,8 @@ class TypeReader:
                 return TypeExpr("collections.abc.Sequence", (asked,))
             case _:
                 return UNKNOWN
+
+
+def _is_empty(expression: Expr) -> bool:
+    """`()` and `[]`: sequences of whatever the other arm is one of."""
+    return isinstance(expression, Display) and expression.kind in ("tuple", "list") and not expression.items

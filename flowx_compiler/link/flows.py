@@ -12,6 +12,7 @@ from flowx_compiler.link.contracts import contract
 from flowx_compiler.link.grammar import Grammar
 from flowx_compiler.link.project import RUNTIME, Given, Project
 from flowx_compiler.link.types import NONE, UNKNOWN, plain
+from flowx_compiler.link.unresolved import note_unresolved
 from flowx_compiler.link.values import ValueReader
 from flowx_compiler.model import CronTrigger, Flow, HttpTrigger, Sequence, TypeExpr
 from flowx_compiler.syntax import Call, Class, Expr, Function, Subscript
@@ -41,12 +42,10 @@ def read_flow(project: Project, module: str, syntax: Class) -> Flow | None:
         project.problems.add(ids.DECORATOR_MISPLACED, place, message, 'write `@flow("…", version="…")` once')
         return None
     given = bind(project, module, decorator, "flow", _FLOW, place)
-    if given is None:
-        return None
-    head = _head(project, module, syntax, given)
+    head = None if given is None else _head(project, module, syntax, given)
     types = _contracts(project, module, syntax)
     triggers = _triggers(project, module, syntax)
-    if head is None or types is None:
+    if types is None:
         return None
     grammar = Grammar(project, ValueReader(project), types[0])
     define = _define(project, module, syntax)
@@ -60,6 +59,8 @@ def read_flow(project: Project, module: str, syntax: Class) -> Flow | None:
                 f"{syntax.name} promises `{types[1]}` and has no `returns`",
                 "end define with `flow.returns(lambda ctx: …)`",
             )
+    if given is None or head is None:
+        return None  # after its definition was read: what is wrong there must not hide behind the decorator
     deadline_argument = given.get("deadline")
     profile_argument = given.get("profile")
     return Flow(
@@ -164,7 +165,9 @@ def _checked_sides(
     for side, item, what in zip(sides, base.items, ("input", "output"), strict=True):
         if what == "output" and side == NONE:
             continue
-        if side == UNKNOWN or contract(project, side.name) is None:
+        if note_unresolved(project, module, item):
+            is_fine = False
+        elif side == UNKNOWN or contract(project, side.name) is None:
             is_fine = False
             project.problems.add(
                 ids.FLOW_WITHOUT_CONTRACTS,

@@ -15,6 +15,7 @@ from flowx_compiler.link.expression_types import TypeReader
 from flowx_compiler.link.free_names import bound_in, names_in
 from flowx_compiler.link.project import RUNTIME, Given, Project
 from flowx_compiler.link.types import UNKNOWN, element, plain
+from flowx_compiler.link.unresolved import note_unresolved
 from flowx_compiler.link.values import Surroundings, ValueReader
 from flowx_compiler.model import (
     AwaitSignal,
@@ -41,6 +42,7 @@ from flowx_compiler.syntax import (
     Block,
     Call,
     Class,
+    Compound,
     Constant,
     Expr,
     ExprStatement,
@@ -87,6 +89,7 @@ _CALLS: dict[str, Signature] = {
 }
 _NAMES = (*_CALLS, "parallel")
 _DEEPEST_BLOCK = 60
+_PLAIN_VALUES = frozenset({"builtins.str", "builtins.int", "builtins.bool", "builtins.bytes"})
 
 
 @dataclass(slots=True)
@@ -111,6 +114,8 @@ class Link:
 class _SwitchDraft:
     selector: DataFunction | None
     place: Place
+    type: TypeExpr
+    """What the selector gives; `?` where it cannot be told."""
     cases: list[Case] = field(default_factory=list)
     default: Sequence | None = None
 
@@ -149,20 +154,22 @@ class Grammar:
             match statement:
                 case ExprStatement(value=Constant(value=str())) if number == 0:
                     continue
+                case ExprStatement(value=Compound(kind="ellipsis")):
+                    continue
                 case ExprStatement(value=value) | Return(value=value) if value is not None and (
                     isinstance(statement, ExprStatement) or number == last
                 ):
                     reader.read_chain(value)
                 case Function():
-                    self._refuse_unused(around, statement, body)
+                    self._local_function(around, statement, body)
                 case Other(kind="pass") | Return(value=None):
                     continue
                 case _:
                     self._refuse_statement(around, statement)
         return reader.finish()
 
-    def _refuse_unused(self, around: Surroundings, function: Function, body: tuple[Stmt, ...]) -> None:
-        """A function that nothing beside it names holds steps that would vanish."""
+    def _local_function(self, around: Surroundings, function: Function, body: tuple[Stmt, ...]) -> None:
+        """A function of define is read where a call names it: one that nothing names holds steps that would vanish."""
         if not any(other is not function and names_in(other, function.name) for other in body):
             self.problem(
                 ids.STATEMENT_IN_DEFINE,
@@ -192,6 +199,8 @@ class Grammar:
             parameter = self._builder_parameter(around.module, expression, place, call)
             if parameter is None:
                 return None
+            if _is_nothing(expression.body, parameter):
+                return self._not_empty(Sequence((), place), place, call)
             inner = replace(around, builders=around.builders | {parameter})
             reader = _BlockReader(self, inner, parameter, place, is_top=False)
             reader.read_chain(expression.body)
@@ -202,13 +211,13 @@ class Grammar:
         found = None if qualified is None else self._project.names.definition(qualified)
         if found is not None and isinstance(found[1], Function):
             return self._block_function(Surroundings(found[0], {}, frozenset()), found[0], found[1], place, call)
-        if qualified is None and isinstance(expression, Name):
-            self.problem(
-                ids.UNRESOLVED_NAME,
-                place,
-                f"nothing in {around.module} binds `{expression.id}`",
-                "import it, or define it",
-            )
+        root = root_name(expression)
+        if root in around.refused or (
+            root is not None
+            and root not in around.builders
+            and note_unresolved(self._project, around.module, expression)
+        ):
+            self.is_sound = False
         else:
             self.problem(
                 ids.NOT_A_BLOCK,
@@ -225,6 +234,10 @@ class Grammar:
         if parameter is None:
             return None
         key = f"{module}.{function.name}:{function.span}"
+        if function.decorators:
+            message = f"block `{function.name}` is decorated: a block is read, never run"
+            self.problem(ids.NOT_A_BLOCK, place, message, "take the decorator away")
+            return None
         if key in self._reading or len(self._reading) > _DEEPEST_BLOCK:
             message = f"block `{function.name}` contains itself"
             self.problem(ids.NOT_A_BLOCK, place, message, "use `for_each` or `poll_until` to repeat")
@@ -299,8 +312,10 @@ class Grammar:
                 reference = values.capability(around, arguments["capability"], "step")
                 request = None
                 if "request" in arguments:
-                    request = values.data_function(around, arguments["request"], "step")
-                    self.checked(request)
+                    given_request = arguments["request"]
+                    if not (isinstance(given_request, Constant) and given_request.value is None):
+                        request = values.data_function(around, given_request, "step")
+                        self.checked(request)
                 if self.checked(reference) and reference is not None:
                     made = Step(reference, request, None, None, None, place)
             case "when":
@@ -311,7 +326,7 @@ class Grammar:
             case "switch":
                 selector = values.data_function(around, arguments["selector"], "switch")
                 self.checked(selector)
-                made = _SwitchDraft(selector, place)
+                made = _SwitchDraft(selector, place, UNKNOWN if selector is None else plain(self._answer(selector)))
             case "for_each":
                 made = self._for_each(around, arguments, place)
             case "sub_flow":
@@ -371,10 +386,14 @@ class Grammar:
         return ForEach(selector, item, block, concurrency, keep_going is True, place)
 
     def _item(self, selector: DataFunction) -> TypeExpr:
-        if isinstance(selector.syntax, Function):
-            return plain(element(self._project.types.resolve(selector.module, selector.syntax.returns)))
-        reader = TypeReader(self._project, selector.module, selector.parameter, self._input)
-        return plain(element(reader.type_of(selector.syntax.body)))
+        return plain(element(self._answer(selector)))
+
+    def _answer(self, function: DataFunction) -> TypeExpr:
+        """What a data function gives, as far as annotations tell."""
+        if isinstance(function.syntax, Function):
+            return self._project.types.resolve(function.module, function.syntax.returns)
+        reader = TypeReader(self._project, function.module, function.parameter, self._input)
+        return reader.type_of(function.syntax.body)
 
     def _number(self, around: Surroundings, expression: Expr | None, parameter: str) -> int | None:
         if expression is None:
@@ -536,6 +555,14 @@ class Grammar:
                 "write a literal or an enum member",
             )
             return
+        if not self._can_match(switch.type, folded):
+            self.problem(
+                ids.BAD_CASE_VALUE,
+                at,
+                f"this `case` can never match: the selector gives `{switch.type}`",
+                f"write a `{switch.type}`" if switch.type.arguments else self._wanted(switch.type),
+            )
+            return
         if any(_same(case.folded, folded) for case in switch.cases):
             self._project.problems.add(
                 ids.DUPLICATE_CASE, at, "this value has a `case` already: the first match wins", "take this one away"
@@ -551,6 +578,31 @@ class Grammar:
                 return found is not None and member in found.members
             case _:
                 return folded is not NOT_CONSTANT and not isinstance(folded, float | tuple)
+
+    def _can_match(self, type_: TypeExpr, folded: object) -> bool:
+        """Whether a selector of that type can give the value: `True` is no `int` here, text is no member."""
+        from flowx_compiler.link.contracts import enumeration
+
+        type_ = plain(type_)
+        if type_.name == "|":
+            return any(self._can_match(member, folded) for member in type_.arguments)
+        if type_.name == "typing.Literal":
+            return any(_same(literal, folded) for literal in type_.literals)
+        if enumeration(self._project, type_.name) is not None:
+            return isinstance(folded, tuple) and folded[1] == type_.name
+        if type_.name == "None":
+            return folded is None
+        if type_.name in _PLAIN_VALUES:
+            return type(folded).__name__ == type_.name.removeprefix("builtins.")
+        return True
+
+    def _wanted(self, type_: TypeExpr) -> str:
+        from flowx_compiler.link.contracts import enumeration
+
+        found = enumeration(self._project, type_.name)
+        if found is not None and found.members:
+            return f"write `{type_}.{found.members[0]}` or another of its members"
+        return f"write a value of type `{type_}`"
 
     def _may_follow(self, name: str, before: Open, place: Place) -> bool:
         """Whether a detail belongs to what stands before it; where it does not, that is noted."""
@@ -718,7 +770,15 @@ class _BlockReader:
 
     def _refuse_root(self, expression: Expr, root: Expr) -> None:
         place = self._grammar._project.place(self._around.module, expression.span)  # noqa: SLF001  # one reader in two classes
-        if isinstance(root, Name) and root.id in self._around.builders:
+        if isinstance(expression, Name | Attribute) and root_name(expression) == self._builder:
+            self._grammar.problem(
+                ids.STATEMENT_IN_DEFINE,
+                place,
+                f"`{dotted(expression)}` is named and not called: it adds nothing to the flow",
+                f"write the call, as in `{self._builder}.step(…)`",
+            )
+            return
+        if isinstance(root, Name) and root.id in self._around.builders and root.id != self._builder:
             self._grammar.problem(
                 ids.WRONG_BUILDER,
                 self._grammar._project.place(self._around.module, root.span),  # noqa: SLF001  # one reader in two classes
@@ -740,6 +800,33 @@ def _unchain(expression: Expr) -> tuple[list[Link], Expr]:
         links.append(Link(expression.function.attr, expression, expression.function.attr_span))
         expression = expression.function.value
     return links[::-1], expression
+
+
+def root_name(expression: Expr) -> str | None:
+    """The name that a dotted expression starts at."""
+    while isinstance(expression, Attribute):
+        expression = expression.value
+    return expression.id if isinstance(expression, Name) else None
+
+
+def dotted(expression: Expr) -> str:
+    """A dotted expression as text."""
+    parts = []
+    while isinstance(expression, Attribute):
+        parts.append(expression.attr)
+        expression = expression.value
+    return ".".join([*([expression.id] if isinstance(expression, Name) else []), *parts[::-1]])
+
+
+def _is_nothing(body: Expr, parameter: str) -> bool:
+    """Whether a block's lambda builds nothing: `lambda b: b`, `lambda b: None`, `lambda b: ...`."""
+    match body:
+        case Name(id=name):
+            return name == parameter
+        case Constant(value=None) | Compound(kind="ellipsis"):
+            return True
+        case _:
+            return False
 
 
 def _local_functions(body: tuple[Stmt, ...]) -> dict[str, Function]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from flowx_compiler.findings import Place
+from flowx_compiler.link import problem_ids as ids
 from flowx_compiler.link.candidates import read_candidates
 from flowx_compiler.link.capabilities import capability, note_misplaced
 from flowx_compiler.link.contracts import contract, enumeration, error_type, event, signal
@@ -48,6 +49,8 @@ def link(sources: Sources) -> Program:
 def _declarations(project: Project, module: Module, body: tuple[Stmt, ...], flows: dict[str, Flow]) -> None:
     for statement in body:
         match statement:
+            case Class() | Function() if _is_conditional(project, module, statement):
+                continue
             case Class():
                 _class(project, module, statement, flows)
             case Function():
@@ -57,6 +60,20 @@ def _declarations(project: Project, module: Module, body: tuple[Stmt, ...], flow
                     _declarations(project, module, suite.body, flows)
             case _:
                 pass
+
+
+def _is_conditional(project: Project, module: Module, syntax: Class | Function) -> bool:
+    """Whether it is decided at run time which declaration a name means; that has been noted then."""
+    marks = [mark for mark in ("flow", "capability") if project.decorator(module.name, syntax.decorators, mark)]
+    if not marks or not project.names.is_conditional(module.name, syntax.name):
+        return False
+    project.problems.add(
+        ids.CONDITIONAL_NAME,
+        project.place(module.name, syntax.name_span),
+        f"which {marks[0]} `{syntax.name}` is gets decided at run time: it is bound in several branches",
+        "declare it once, at the top of the module",
+    )
+    return True
 
 
 def _class(project: Project, module: Module, syntax: Class, flows: dict[str, Flow]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flowx_compiler.link.names import Names
 from flowx_compiler.model import TypeExpr
 from flowx_compiler.read import read_expression
-from flowx_compiler.syntax import Compound, Constant, Display, Expr, Operation, Subscript
+from flowx_compiler.syntax import Assign, Attribute, Compound, Constant, Display, Expr, Name, Operation, Subscript
 
 UNKNOWN = TypeExpr("?")
 NONE = TypeExpr("None")
@@ -32,9 +32,11 @@ class Types:
 
     def __init__(self, names: Names) -> None:
         self._names = names
+        self._unfolding: set[str] = set()
+        """Aliases on the way down: one that names itself stays a name."""
 
     def resolve(self, module: str, annotation: Expr | None) -> TypeExpr:
-        """The type an annotation names; `?` where it cannot be told."""
+        """The type an annotation names, through aliases of types; `?` where it cannot be told."""
         match annotation:
             case None:
                 return UNKNOWN
@@ -55,7 +57,24 @@ class Types:
                 qualified = self._names.resolve_expression(module, annotation)
                 if qualified is None:
                     return UNKNOWN
-                return TypeExpr(_OLD_SPELLINGS.get(qualified, qualified))
+                return self._unaliased(_OLD_SPELLINGS.get(qualified, qualified))
+
+    def _unaliased(self, qualified: str) -> TypeExpr:
+        """The type that a name stands for, where a module of the project says `Name = type`."""
+        found = self._names.definition(qualified)
+        if qualified in self._unfolding or found is None:
+            return TypeExpr(qualified)
+        home, statement = found
+        if not isinstance(statement, Assign):
+            return TypeExpr(qualified)
+        is_constant = len(self._names.scope(home).bindings[qualified.rpartition(".")[2]]) == 1
+        is_type = isinstance(statement.value, Name | Attribute | Subscript | Operation)
+        if not is_constant or not is_type or statement.augmented:
+            return TypeExpr(qualified)
+        self._unfolding.add(qualified)
+        meant = self.resolve(home, statement.value)
+        self._unfolding.discard(qualified)
+        return TypeExpr(qualified) if meant == UNKNOWN else meant
 
     def _subscript(self, module: str, annotation: Subscript) -> TypeExpr:
         base = self.resolve(module, annotation.value)
