@@ -99,23 +99,23 @@ class Process{n}(Flow[Request{n}, Answer{n}]):
     def define(self, flow: FlowBuilder[Request{n}, Answer{n}]) -> None:
 '''
 
-_DEFINE_STEP = '''\
+_DEFINE_STEP = """\
         flow.step(
             step_{k},
             lambda ctx: Asked{n}x{k}(order_id=ctx.input.order_id, amount=ctx.input.amount + {k}),
         ).with_policy(CAREFUL)
-'''
+"""
 
-_DEFINE_CHOICE = '''\
+_DEFINE_CHOICE = """\
         flow.when(
             lambda ctx: ctx.get(Done{n}x{k}).accepted and ctx.input.urgent,
             lambda urgent: urgent.delay(PATIENCE),
         ).otherwise(lambda refused: refused.fail(Refused{n}))
-'''
+"""
 
-_DEFINE_END = '''\
+_DEFINE_END = """\
         flow.returns(lambda ctx: Answer{n}(order_id=ctx.input.order_id, total=ctx.get(Done{n}x0).amount))
-'''
+"""
 
 _PLAIN_HEAD = '''\
 """Part {n} of the ordinary code of a shop."""
