@@ -36,7 +36,8 @@ def selection_options(function: Callable[..., None]) -> Callable[..., None]:
 
 def show(report: Report, format_: str, *, with_statistics: bool = False) -> int:
     """Print the findings; gives the exit code they mean."""
-    click.echo(render(report, format_, with_statistics=with_statistics), nl=False)
+    # Left to itself, click takes the colour out of a pipe, also where it was asked for.
+    click.echo(render(report, format_, with_statistics=with_statistics), nl=False, color=has_colour())
     if with_statistics and format_ != "json":
         from flowx_compiler.report.statistics import render_statistics
 
