@@ -30,7 +30,7 @@ class _Writer:
         self._model = model
         self._uses = _constant_names(model)
         self._is_settled = True
-        self._runtime: set[str] = {"CapabilityUse", "ContractUse", "Plan"}
+        self._runtime: set[str] = {"Plan"}
 
     def write(self, *, retired: bool) -> str:
         assignments = [self._capability_use(capability) for capability in self._model.capabilities]
@@ -83,6 +83,7 @@ class _Writer:
             yield _from_import(module, sorted(set(grouped[module])))
 
     def _capability_use(self, capability: Capability) -> str:
+        self._runtime.add("CapabilityUse")
         side_effects = sequence([text(effect) for effect in capability.side_effects])
         use = call(
             "CapabilityUse",
@@ -223,6 +224,7 @@ class _Writer:
         return call("EventUse", type=self._spelt(event.contract), id=text(event.id), version=text(event.version))
 
     def _contract(self, contract: Contract) -> Bracketed:
+        self._runtime.add("ContractUse")
         shape = sorted(f"{field.name}?" if field.has_default else field.name for field in contract.fields)
         known = sequence([text(name) for name in shape]) if contract.is_complete else "None"
         if contract.is_complete and not shape:

@@ -36,13 +36,13 @@ def lower(program: Program, flow: Flow) -> PlanModel:
         FailureEmit(
             layout.name(emit.event.id),
             emit.event,
-            lifter.lift(emit.payload, f"emit_on_failure_{number}", lifter.type_text(TypeExpr(emit.event.contract))),
+            lifter.lift(emit.payload, f"emit_on_failure_{number}", TypeExpr(emit.event.contract)),
         )
         for number, emit in enumerate(flow.on_failure)
     )
     returns = None
     if flow.returns is not None:
-        returns = lifter.lift(flow.returns, "returns", lifter.type_text(flow.output))
+        returns = lifter.lift(flow.returns, "returns", flow.output)
     capabilities = tuple(layout.capabilities.values())
     for capability in capabilities:
         spelling.name(capability.name, home=capability.module)

@@ -9,7 +9,9 @@ from typing import assert_never
 from flowx_compiler import model
 from flowx_compiler.lower import plan_model as plan
 from flowx_compiler.lower.lift import Lifter
-from flowx_compiler.model import Capability
+from flowx_compiler.model import Capability, TypeExpr
+
+_BOOL = TypeExpr("builtins.bool")
 
 
 class Layout:
@@ -71,7 +73,7 @@ class Layout:
                 self._poll(index, construct)
             case model.Emit():
                 name = self.name(construct.event.id)
-                payload = self._lifter.lift(construct.payload, f"emit_{index}", self._text(construct.event.contract))
+                payload = self._lifter.lift(construct.payload, f"emit_{index}", TypeExpr(construct.event.contract))
                 self._nodes.append(plan.Emit(index, name, construct.event, payload))
             case model.Fail():
                 error = construct.error
@@ -83,8 +85,7 @@ class Layout:
         capability = self._use(step.capability.capability)
         request = None
         if step.request is not None:
-            wanted = self._lifter.type_text(capability.request)
-            request = self._lifter.lift(step.request, f"request_{index}", wanted)
+            request = self._lifter.lift(step.request, f"request_{index}", capability.request)
         policy = None
         if step.policy is not None:
             policy = self._lifter.fragment(step.policy.value, None)
@@ -99,7 +100,7 @@ class Layout:
         )
 
     def _when(self, index: int, when: model.When) -> None:
-        predicate = self._lifter.lift(when.predicate, f"when_{index}", "bool")
+        predicate = self._lifter.lift(when.predicate, f"when_{index}", _BOOL)
         self._nodes.append(None)
         self._sequence(when.then)
         if when.otherwise is None:
@@ -111,7 +112,7 @@ class Layout:
         self._close(jump)
 
     def _switch(self, index: int, switch: model.Switch) -> None:
-        selector = self._lifter.lift(switch.selector, f"select_{index}", "object")
+        selector = self._lifter.lift(switch.selector, f"select_{index}", TypeExpr("builtins.object"))
         self._nodes.append(None)
         cases: list[tuple[plan.Fragment, int]] = []
         jumps: list[int] = []
@@ -140,8 +141,8 @@ class Layout:
 
     def _for_each(self, index: int, loop: model.ForEach) -> None:
         item = self._lifter.type_text(loop.item)
-        sequence = self._lifter.library("collections.abc", "Sequence")
-        selector = self._lifter.lift(loop.selector, f"each_{index}", f"{sequence}[{item}]")
+        elements = TypeExpr("collections.abc.Sequence", (loop.item,))
+        selector = self._lifter.lift(loop.selector, f"each_{index}", elements)
         self._nodes.append(None)
         self._sequence(loop.body)
         self._nodes[index] = plan.ForEach(
@@ -151,7 +152,7 @@ class Layout:
     def _sub_flow(self, index: int, sub_flow: model.SubFlow) -> plan.SubFlow:
         child = self._flows[sub_flow.flow]
         name = self.name(sub_flow.label.text if sub_flow.label is not None else child.id)
-        request = self._lifter.lift(sub_flow.request, f"child_{index}", self._lifter.type_text(child.input))
+        request = self._lifter.lift(sub_flow.request, f"child_{index}", child.input)
         return plan.SubFlow(index, name, child.id, child.version, request, sub_flow.is_detached)
 
     def _await(self, index: int, wait: model.AwaitSignal) -> None:
@@ -166,7 +167,7 @@ class Layout:
         self._nodes[index] = plan.AwaitSignal(index, name, wait.signal, timeout, wait.timeout.folded, target)
 
     def _poll(self, index: int, poll: model.Poll) -> None:
-        until = self._lifter.lift(poll.until, f"until_{index}", "bool")
+        until = self._lifter.lift(poll.until, f"until_{index}", _BOOL)
         interval = self._lifter.fragment(poll.interval.value, poll.interval.folded)
         timeout = self._lifter.fragment(poll.timeout.value, poll.timeout.folded)
         if poll.signal is not None:
@@ -185,7 +186,7 @@ class Layout:
         return capability
 
     def _text(self, qualified: str) -> str:
-        return self._lifter.type_text(model.TypeExpr(qualified))
+        return self._lifter.type_text(TypeExpr(qualified))
 
     def _reserve(self) -> int:
         self._nodes.append(None)

@@ -23,7 +23,7 @@ class Lifter:
         self.functions: list[Lifted] = []
         self._imported: dict[str, frozenset[str]] = {}
 
-    def lift(self, function: DataFunction, name: str, result: str) -> Lifted:
+    def lift(self, function: DataFunction, name: str, result: TypeExpr) -> Lifted:
         """The function as the plan module has it: imported where it is named at module level, else moved there."""
         syntax = function.syntax
         meaning = canonical(syntax, lambda local: self._qualified(function.module, local))
@@ -36,7 +36,7 @@ class Lifter:
             if isinstance(syntax, Lambda)
             else tuple(self._text(function.module, item) for item in syntax.decorators),
             parameter=f"{function.parameter}: {self.context}",
-            result=result,
+            result=self.type_text(result),
             expression=slice_text(lines, syntax.body.span, replacements) if isinstance(syntax, Lambda) else None,
             body=None if isinstance(syntax, Lambda) else _moved_body(lines, syntax, replacements),
         )
@@ -51,10 +51,6 @@ class Lifter:
             return Fragment(text, ascii(folded))
         spelt = canonical_expression(value.syntax, lambda local: self._qualified(value.module, local))
         return Fragment(text, spelt)
-
-    def library(self, module: str, name: str) -> str:
-        """A name of a library as the plan module spells it."""
-        return self._spelling.name(f"{module}.{name}", home=module)
 
     def type_text(self, type_: TypeExpr) -> str:
         """A type as the plan module spells it."""

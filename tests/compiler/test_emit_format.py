@@ -155,3 +155,50 @@ def test_long_labels_ids_and_names_do_not_break_the_layout(tmp_path: Path) -> No
     flows = flows.replace("OrderResult(order_id=ctx.input.order_id)", f"{long}(a=1)")
     (tmp_path / "plan.py").write_text(text_of(flows), "utf-8")
     assert formatting(tmp_path) == ""
+
+
+NAMED = """\
+def lines(ctx: FlowContext[PlaceOrder]) -> tuple[Line, ...]:
+    return ctx.input.lines
+
+
+def again(ctx: FlowContext[PlaceOrder]) -> PlaceOrder:
+    return ctx.input
+
+
+def is_express(ctx: FlowContext[PlaceOrder]) -> bool:
+    return ctx.input.express
+
+
+@flow("small.child", version="1.0.0", profile=Profile.DURABLE)
+class Child(Flow[Line, LineReserved]):
+    def define(self, flow: FlowBuilder[Line, LineReserved]) -> None:
+        flow.step(reserve_line).returns(lambda ctx: ctx.get(LineReserved))
+
+
+def first(ctx: FlowContext[PlaceOrder]) -> Line:
+    return ctx.input.lines[0]
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'flow.delay("PT1H")',
+        "flow.delay(timedelta(hours=1))",
+        "flow.for_each(lines, lambda b: b.step(open_review))",
+        "flow.sub_flow(Child, first)",
+        "flow.step(start_job, again).when(is_express, lambda b: b.step(open_review))",
+        "flow.step(open_review).parallel(lambda b: b.step(start_job))",
+    ],
+)
+def test_nothing_is_imported_that_is_not_used(body: str) -> None:
+    tree = ast.parse(text_of(source(body, module=NAMED)))
+    imported = {
+        alias.asname or alias.name
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert imported - used == {"annotations"}

@@ -222,7 +222,8 @@ def test_constants_stay_expressions_in_the_plan() -> None:
 
 def test_a_parametrized_contract_is_the_class_it_is() -> None:
     module = (
-        "from typing import Generic, TypeVar\n\nfrom flowx_runtime import Contract, Internal, StepContext, capability\n\n"
+        "from typing import Generic, TypeVar\n\n"
+        "from flowx_runtime import Contract, Internal, StepContext, capability\n\n"
         'T = TypeVar("T")\n\n\nclass Page(Contract, Generic[T]):\n    items: tuple[T, ...]\n\n\n'
         '@capability("page.read", version="1.0.0", authorization=Internal())\n'
         "async def read_page(request: PlaceOrder, ctx: StepContext) -> Page[Line]: ..."
