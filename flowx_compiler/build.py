@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from flowx_compiler.config import Config
 from flowx_compiler.emit.catalog_module import Entry, emit_catalog
-from flowx_compiler.emit.manifest import emit_manifest
+from flowx_compiler.emit.manifest import RetiredPlan, emit_manifest
 from flowx_compiler.emit.plan_module import emit_plan, module_name
 from flowx_compiler.findings import Finding
 from flowx_compiler.link import link
@@ -22,6 +22,7 @@ from flowx_compiler.verdict import Verdict
 
 _RETIRED_NOTE = "\nRetired: a newer version has taken over; instances that started under this one finish under it.\n"
 _HEADER = re.compile(r'^"""The plan of (?P<flow>\S+) (?P<version>\S+), compiled from ')
+_DIGEST = re.compile(r'^    digest="(?P<digest>[0-9a-f]+)",$', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,7 @@ def compile_sources(
     folder = config.plans_folder.as_posix()
     written: dict[str, str] = {}
     entries: list[Entry] = []
+    retired: list[RetiredPlan] = []
     for plan, name in zip(plans, _module_names(plans, existing), strict=True):
         written[f"{folder}/{name}.py"] = emit_plan(plan)
         entries.append(Entry(plan.flow_id, plan.version, name, is_retired=False))
@@ -87,8 +89,11 @@ def compile_sources(
         if name not in current and head is not None:
             written[f"{folder}/{name}.py"] = _retired(text)
             entries.append(Entry(head["flow"], head["version"], name, is_retired=True))
+            digest = _DIGEST.search(text)
+            if digest is not None:
+                retired.append(RetiredPlan(head["flow"], head["version"], digest["digest"]))
     written[f"{folder}/__init__.py"] = emit_catalog(config.plans, entries)
-    written[config.manifest] = emit_manifest(config.application, program, plans)
+    written[config.manifest] = emit_manifest(config.application, program, plans, retired)
     return Build(program, analysed.verdict, dict(sorted(written.items())), analysed.flow_count)
 
 

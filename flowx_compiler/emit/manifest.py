@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
-from typing import Any, assert_never
+from dataclasses import dataclass
+from typing import Any
 
 from flowx_compiler import model
 from flowx_compiler.check.error_catalogue import error_catalogue
+from flowx_compiler.emit.manifest_steps import manifest_steps, published_name
 from flowx_compiler.lower import plan_model as plan
 from flowx_compiler.model import Contract, Flow, Program, TypeExpr
 from flowx_runtime.plan import format_duration
@@ -27,34 +28,70 @@ _SCALARS: Mapping[str, dict[str, Any]] = {
 }
 
 
-def emit_manifest(application: str, program: Program, plans: Sequence[plan.PlanModel]) -> str:
+@dataclass(frozen=True, slots=True)
+class RetiredPlan:
+    """A plan of an older version that is still on disk, for the instances that need it."""
+
+    flow_id: str
+    version: str
+    digest: str
+
+
+def emit_manifest(
+    application: str,
+    program: Program,
+    plans: Sequence[plan.PlanModel],
+    retired: Sequence[RetiredPlan] = (),
+) -> str:
     """The manifest's text: sorted keys, two spaces, one final newline."""
-    document = manifest(application, program, plans)
+    document = manifest(application, program, plans, retired)
     return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=True) + "\n"
 
 
-def manifest(application: str, program: Program, plans: Sequence[plan.PlanModel]) -> dict[str, Any]:
+def manifest(
+    application: str,
+    program: Program,
+    plans: Sequence[plan.PlanModel],
+    retired: Sequence[RetiredPlan] = (),
+) -> dict[str, Any]:
     """The manifest as a document. Shape, never values: no predicates, case values, intervals or messages."""
     used: dict[str, set[str]] = {}
+    emitters: dict[str, set[str]] = {}
+    kept: dict[str, list[RetiredPlan]] = {}
+    for item in sorted(retired, key=lambda item: (item.flow_id, item.version)):
+        kept.setdefault(item.flow_id, []).append(item)
     for compiled in plans:
         for capability in compiled.capabilities:
             used.setdefault(capability.name, set()).add(compiled.flow_id)
+        for node in (*compiled.nodes, *compiled.on_failure):
+            if isinstance(node, plan.Emit | plan.FailureEmit):
+                emitters.setdefault(node.event.id, set()).add(compiled.flow_id)
     capabilities = sorted(program.capabilities.values(), key=lambda item: (item.id, item.version))
     return {
         "schemaVersion": SCHEMA_VERSION,
-        "application": application,
-        "flows": [_flow(program, program.flows[compiled.flow], compiled) for compiled in _sorted(plans)],
+        "application": {"name": application},
+        "flows": [
+            _flow(program, program.flows[compiled.flow], compiled, kept.get(compiled.flow_id, []))
+            for compiled in _sorted(plans)
+        ],
         "capabilities": [_capability(program, item, sorted(used.get(item.name, ()))) for item in capabilities],
         "events": [
-            {"id": event.id, "version": event.version, "contract": event.contract}
+            _without_nothing(
+                {
+                    "type": event.id,
+                    "schemaVersion": event.version,
+                    "contract": _type_ref(program, event.contract),
+                    "producedBy": sorted(emitters.get(event.id, ())) or None,
+                }
+            )
             for event in sorted(program.events.values(), key=lambda item: (item.id, item.version))
         ],
         "signals": [
-            {"id": signal.id, "contract": signal.contract}
+            {"id": signal.id, "contract": _type_ref(program, signal.contract)}
             for signal in sorted(program.signals.values(), key=lambda item: item.id)
         ],
         "errors": [
-            {"code": error.code, "category": error.category}
+            {"code": error.code, "category": published_name(error.category)}
             for error in sorted(program.errors.values(), key=lambda item: item.code)
             if error.code
         ],
@@ -66,105 +103,78 @@ def _sorted(plans: Sequence[plan.PlanModel]) -> list[plan.PlanModel]:
     return sorted(plans, key=lambda item: (item.flow_id, item.version))
 
 
-def _flow(program: Program, flow: Flow, compiled: plan.PlanModel) -> dict[str, Any]:
+def _flow(program: Program, flow: Flow, compiled: plan.PlanModel, retired: Sequence[RetiredPlan]) -> dict[str, Any]:
+    emitted = {node.event.id for node in compiled.nodes if isinstance(node, plan.Emit)}
+    emitted |= {emit.event.id for emit in compiled.on_failure}
     return _without_nothing(
         {
             "id": flow.id,
             "version": flow.version,
-            "profile": "durable" if flow.is_durable else "ephemeral",
+            "profile": "Durable" if flow.is_durable else "Ephemeral",
             "owner": flow.owner,
             "deadline": None if flow.deadline is None else format_duration(flow.deadline),
-            "input": {"$ref": flow.input.name},
-            "output": None if flow.output.name == "None" else {"$ref": flow.output.name},
+            "input": _type_ref(program, flow.input.name),
+            "output": _type_ref(program, flow.output.name),
             "planDigest": compiled.digest,
+            "retiredPlans": [{"version": item.version, "planDigest": item.digest} for item in retired] or None,
             "source": f"{program.modules[flow.module].file}:{flow.syntax.name}",
-            "triggers": [_trigger(trigger) for trigger in flow.triggers],
-            "steps": [step for node in compiled.nodes if (step := _step(node)) is not None],
+            "triggers": [_trigger(trigger) for trigger in flow.triggers] or None,
+            "steps": manifest_steps(flow.body, compiled.nodes),
+            "emits": sorted(emitted),
+            "errors": _flow_errors(program, compiled),
         }
     )
+
+
+def _flow_errors(program: Program, compiled: plan.PlanModel) -> list[str] | None:
+    """Every code a capability of the flow may answer with; withheld when one of them withholds its own."""
+    catalogues = [_errors(program, capability) for capability in compiled.capabilities]
+    if not catalogues or any(catalogue is None for catalogue in catalogues):
+        return None
+    return sorted({code for catalogue in catalogues for code in catalogue or ()})
 
 
 def _trigger(trigger: model.HttpTrigger | model.CronTrigger) -> dict[str, Any]:
+    """The address of a trigger; how a schedule treats missed firings is tuning, and nobody outside can act on it."""
     if isinstance(trigger, model.HttpTrigger):
-        return {
-            "kind": "http",
-            "method": trigger.method.upper(),
-            "route": trigger.route,
-            "idempotent": trigger.idempotent,
-        }
-    return _without_nothing(
-        {
-            "kind": "cron",
-            "expression": trigger.expression,
-            "timeZone": trigger.time_zone,
-            "missedFire": trigger.missed_fire,
-            "jitter": trigger.jitter,
-        }
-    )
+        method, route = trigger.method.upper(), trigger.route
+        return {"kind": "Http", "method": method, "route": route, "idempotent": trigger.idempotent}
+    return {"kind": "Schedule", "cron": trigger.expression, "timeZone": trigger.time_zone}
 
 
-def _step(node: plan.Node) -> dict[str, Any] | None:
-    """What the manifest says of a node; jumps are layout and say nothing."""
-    step: dict[str, Any] = {"index": node.index}
-    match node:
-        case plan.Step():
-            undo = None if node.compensation is None else f"{node.compensation.id}@{node.compensation.version}"
-            policies = None if node.policy_facts is None else list(node.policy_facts.kinds)
-            step |= {"kind": "step", "name": node.name, "capability": f"{node.capability.id}@{node.capability.version}"}
-            step |= {"compensation": undo, "policies": policies}
-        case plan.Branch():
-            step |= {"kind": "when"}
-        case plan.Switch():
-            step |= {"kind": "switch"}
-        case plan.Parallel():
-            merge = node.merge.rule if node.merge.needed is None else f"{node.merge.rule}({node.merge.needed})"
-            step |= {"kind": "parallel", "merge": merge, "branches": len(node.branches)}
-        case plan.ForEach():
-            step |= {"kind": "for_each", "item": {"$ref": node.item.name}}
-        case plan.SubFlow():
-            mode = "detached" if node.is_detached else "inline"
-            step |= {"kind": "sub_flow", "name": node.name, "flow": f"{node.flow_id}@{node.version}", "mode": mode}
-        case plan.AwaitSignal():
-            step |= {"kind": "await_signal", "name": node.name, "signal": node.signal.id}
-            step |= {"timeout": _duration(node.folded_timeout)}
-        case plan.Delay():
-            step |= {"kind": "delay", "name": node.name, "timeout": _duration(node.folded_duration)}
-        case plan.Poll():
-            signal = None if node.signal is None else node.signal.id
-            step |= {"kind": "poll", "signal": signal, "timeout": _duration(node.folded_timeout)}
-        case plan.Emit():
-            step |= {"kind": "emit", "name": node.name, "event": f"{node.event.id}@{node.event.version}"}
-        case plan.Fail():
-            step |= {"kind": "fail", "error": node.code}
-        case plan.Jump():
-            return None
-        case _:
-            assert_never(node)
-    return _without_nothing(step)
+def _type_ref(program: Program, name: str) -> dict[str, Any] | None:
+    """A contract in use; the members it marks sensitive are named where there are any."""
+    if name == "None":
+        return None
+    contract = program.contracts.get(name)
+    marked = [] if contract is None else sorted(field.name for field in contract.fields if field.is_sensitive)
+    return {"type": name, "sensitive": marked} if marked else {"type": name}
 
 
-def _duration(value: timedelta | None) -> str | None:
-    return None if value is None else format_duration(value)
+def _errors(program: Program, capability: model.Capability) -> list[str] | None:
+    names = error_catalogue(program, capability)
+    return None if names is None else sorted({program.errors[name].code for name in names if name in program.errors})
+
+
+def _authorization(stance: model.Stance) -> dict[str, Any]:
+    named = {"public": "approvedBy", "permission": "value"}.get(stance.kind)
+    return {
+        "mode": published_name(stance.kind),
+        **({named: stance.argument} if named is not None and stance.argument is not None else {}),
+    }
 
 
 def _capability(program: Program, capability: model.Capability, used_by: list[str]) -> dict[str, Any]:
-    stance = capability.stance
-    names = error_catalogue(program, capability)
-    errors = None if names is None else sorted(program.errors[name].code for name in names if name in program.errors)
     return _without_nothing(
         {
             "id": capability.id,
             "version": capability.version,
-            "input": {"$ref": capability.request.name},
-            "output": None if capability.result.name == "None" else {"$ref": capability.result.name},
-            "authorization": None
-            if stance is None
-            else _without_nothing(
-                {"kind": stance.kind, "name": stance.argument if stance.kind == "permission" else None}
-            ),
+            "input": _type_ref(program, capability.request.name),
+            "output": _type_ref(program, capability.result.name),
+            "authorization": None if capability.stance is None else _authorization(capability.stance),
             "idempotent": capability.idempotent,
             "sideEffects": sorted(capability.side_effects),
-            "errors": errors,
+            "errors": _errors(program, capability),
             "deprecated": capability.deprecated,
             "source": f"{program.modules[capability.module].file}:{capability.name[len(capability.module) + 1 :]}",
             "usedBy": used_by,
