@@ -16,6 +16,7 @@ from flowx_cli.database import database
 from flowx_cli.project import load_capabilities, load_catalog
 from flowx_compiler.errors import UsageProblem
 from flowx_runtime import Completed, Failed, FlowHost, Outcome, PostgresJournal, Suspended
+from flowx_runtime.engine.documents import Documents
 from flowx_runtime.journal.records import History
 from flowx_runtime.plan import Plan
 
@@ -41,7 +42,8 @@ class Ran:
         found: dict[str, Any] = {"instanceId": str(self.outcome.instance_id)}
         match self.outcome:
             case Completed(value=value):
-                found |= {"status": "completed", "output": None if value is None else value.model_dump(mode="json")}
+                published = None if value is None else json.loads(Documents.published(type(value), value))
+                found |= {"status": "completed", "output": published}
             case Suspended(awaiting=awaiting):
                 found |= {"status": "suspended", "awaiting": list(awaiting)}
             case Failed(error=error, compensation=compensation):

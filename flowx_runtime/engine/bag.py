@@ -6,7 +6,7 @@ bag below it at the join, in declaration or element order, whatever the order th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -68,6 +68,16 @@ class Bag:
     def put(self, contract: type[Any], value: Any) -> None:
         """Leave a value for the steps after this one."""
         self.values_by_contract[contract] = value
+
+    def everything(self) -> Iterator[Any]:
+        """Every value in sight: whatever is told aloud must quote none of their sensitive members."""
+        bag: Bag | None = self
+        while bag is not None:
+            yield bag.input
+            yield from bag.values_by_contract.values()
+            for values in bag.results_by_contract.values():
+                yield from values
+            bag = bag.outer
 
     def overlay(self) -> Bag:
         """A bag that reads through to this one and writes to itself."""

@@ -14,7 +14,7 @@ from uuid import UUID
 from flowx_runtime.engine.bag import Bag
 from flowx_runtime.engine.capabilities import Capabilities
 from flowx_runtime.engine.clock import Clock, Pause, pause_for_real
-from flowx_runtime.engine.codec import decode, encode
+from flowx_runtime.engine.documents import Documents
 from flowx_runtime.engine.ended import Ended
 from flowx_runtime.engine.failures import (
     DEADLINE_EXCEEDED,
@@ -25,6 +25,7 @@ from flowx_runtime.engine.failures import (
 )
 from flowx_runtime.engine.frame import Frame
 from flowx_runtime.engine.guards import Guards
+from flowx_runtime.engine.live import Live
 from flowx_runtime.engine.session import Session
 from flowx_runtime.engine.sub_flow import Children
 from flowx_runtime.engine.unwind import Unwinder
@@ -51,7 +52,9 @@ class Engine:
         pause: Pause = pause_for_real,
         random: Random | None = None,
         on_hint: Callable[[], None] = lambda: None,
+        documents: Documents | None = None,
     ) -> None:
+        self.documents = documents or Documents()
         self.owner = owner
         self.lease_ttl = lease_ttl
         self._journal = journal
@@ -84,28 +87,49 @@ class Engine:
             started=now,
             deadline=None if plan.deadline is None else now + plan.deadline,
             principal=principal,
+            documents=self.documents,
         )
         return await self.run_session(session)
 
     async def proceed(
-        self, plan: Plan[Any, Any], history: History, lease: Lease, *, principal: str | None = None
+        self,
+        plan: Plan[Any, Any],
+        history: History,
+        lease: Lease,
+        *,
+        principal: str | None = None,
+        input: Any = None,
+        live: Live | None = None,
     ) -> Ended | None:
         """Go on with a leased instance until it parks or ends; `None` if it turned out to be somebody else's.
+
+        Args:
+            plan: the one the instance is pinned to.
+            history: what the claim gave.
+            lease: likewise.
+            principal: on whose behalf.
+            input: the input itself, where this process has it; what is stored of it may say less.
+            live: what else this process has, likewise.
 
         Raises:
             JournalUnavailable: the instance is left as it is, for recovery.
         """
         assert self._journal is not None
         instance_id = lease.instance_id
+        live = live or Live()
         self._held[instance_id] = time.monotonic()
         try:
+            if input is None:
+                input = self.documents.restored(plan.input, history.instance.input, instance_id)
             while True:
                 session = Session.of(
                     plan,
                     history,
-                    input=decode(plan.input, history.instance.input),
+                    input=input,
                     journal=self._journal,
                     fence=lease.fencing_token,
+                    documents=self.documents,
+                    live=live,
                 )
                 session.principal = principal
                 try:
@@ -171,7 +195,7 @@ class Engine:
             returns, contract = plan.returns, plan.output
             output = walker.ask(returns, frame.bag, PROJECTION_FAILED)
             if session.is_durable and contract is not None:
-                output_json = walker.ask(lambda _: encode(contract, output), frame.bag, PROJECTION_FAILED)
+                output_json = walker.ask(lambda _: session.stored(contract, output), frame.bag, PROJECTION_FAILED)
         await session.end(State.COMPLETED, output=output_json)
         return self._ended(session, State.COMPLETED, output=output, output_json=output_json)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Iterable
 from typing import ClassVar
+
+from pydantic import ValidationError
 
 from flowx_runtime.authoring.errors import FlowError, FlowxError
 from flowx_runtime.authoring.vocabulary import Category
-from flowx_runtime.engine.codec import redact
+from flowx_runtime.engine.redaction import ValueRedacted, redact
 from flowx_runtime.journal.records import Refusal, StepRow, StoredError
 
 UNHANDLED = "capability.unhandled"
@@ -57,11 +61,35 @@ def failure(code: str, category: Category, detail: str) -> FlowFailure:
     return FlowFailure(StoredError(code, category.value, detail))
 
 
-def stored_error(error: Exception, values: tuple[object, ...], *, code: str) -> StoredError:
+def stored_error(error: Exception, values: Iterable[object], *, code: str) -> StoredError:
     """What is kept of an exception; a business error speaks for itself, any other is a defect called `code`."""
     if isinstance(error, FlowError):
         return StoredError(error.code or UNHANDLED, error.category.value, redact(str(error), values))
-    if isinstance(error, ValueMissing):
+    if isinstance(error, ValueMissing | ValueRedacted):
         code = error.code
-    detail = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    text = _text(error)
+    detail = f"{type(error).__name__}: {text}" if text else type(error).__name__
     return StoredError(code, Category.INTERNAL.value, redact(detail, values))
+
+
+def told_to_log(error: BaseException, values: Iterable[object]) -> str:
+    """An exception with its traceback and its causes, without what must not be said aloud."""
+    parts: list[str] = []
+    current: BaseException | None = error
+    seen: set[int] = set()
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        frames = "".join(traceback.format_tb(current.__traceback__))
+        parts.append(f"Traceback (most recent call last):\n{frames}{type(current).__name__}: {_text(current)}")
+        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+    return redact("\n\nwhich came after:\n\n".join(parts), values)
+
+
+def _text(error: BaseException) -> str:
+    """What an exception says. pydantic quotes the input it refuses, shortened, so that no search would find it."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    places = (".".join(map(str, problem["loc"])) or "the value" for problem in problems)
+    listed = "; ".join(f"{place}: {problem['msg']}" for place, problem in zip(places, problems, strict=True))
+    return f"{error.error_count()} problems in {error.title}: {listed}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-import traceback
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -13,8 +12,7 @@ from typing import Any
 from flowx_runtime.authoring.errors import FlowError
 from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine.capabilities import Call
-from flowx_runtime.engine.codec import redact
-from flowx_runtime.engine.failures import UNHANDLED, WRONG_RESULT, Disowned, stored_error
+from flowx_runtime.engine.failures import UNHANDLED, WRONG_RESULT, Disowned, stored_error, told_to_log
 from flowx_runtime.engine.step_context import StepRun
 from flowx_runtime.journal.contract import JournalUnavailable, StepTransaction
 from flowx_runtime.journal.records import Commit, Refused, StoredError
@@ -57,7 +55,7 @@ def told(error: Exception, request: Any, context: StepRun) -> StoredError:
         raise error
     if not isinstance(error, FlowError):
         _report(error, request, context)
-    return stored_error(error, (request,), code=UNHANDLED)
+    return stored_error(error, (request, *context.in_sight()), code=UNHANDLED)
 
 
 def wrong_result(use: CapabilityUse, value: Any) -> StoredError:
@@ -110,14 +108,13 @@ class OpenTransaction:
 
 def _report(error: Exception, request: Any, context: StepRun) -> None:
     """Log a defect with its traceback, without what must not be said aloud."""
-    text = redact("".join(traceback.format_exception(error)), (request,))
     _LOG.error(
         "capability %s of %s failed in instance %s, attempt %s: an exception that is no FlowError is a defect\n%s",
         context.capability_id,
         context.flow_id,
         context.instance_id,
         context.attempt,
-        text,
+        told_to_log(error, (request, *context.in_sight())),
     )
 
 

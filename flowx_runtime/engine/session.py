@@ -13,8 +13,11 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
+from flowx_runtime.engine.documents import Documents
 from flowx_runtime.engine.failures import Disowned, SignalArrived
 from flowx_runtime.engine.identity import minted_at
+from flowx_runtime.engine.live import Live
+from flowx_runtime.engine.redaction import may_hold_secrets
 from flowx_runtime.engine.undo import ChildUndo, Undo, is_undo_of_child, undo_of_row
 from flowx_runtime.journal.contract import Journal
 from flowx_runtime.journal.records import (
@@ -42,6 +45,9 @@ CHILD_FINISHED: Final = "flow.child_finished/"
 """Start of the signal ids by which an ended child wakes its parent."""
 
 
+_PLAINLY: Final = Documents()
+
+
 @dataclass(frozen=True, slots=True)
 class Parent:
     """The step of another instance that waits for this one."""
@@ -63,8 +69,12 @@ class Session:
         started: datetime,
         deadline: datetime | None,
         principal: str | None = None,
+        documents: Documents = _PLAINLY,
+        live: Live | None = None,
     ) -> None:
         self.plan = plan
+        self.documents = documents
+        self.live = live or Live()
         self.instance_id = instance_id
         self.input = input
         self.started = started
@@ -94,7 +104,17 @@ class Session:
         self._writing = asyncio.Lock()
 
     @classmethod
-    def of(cls, plan: Plan[Any, Any], history: History, *, input: Any, journal: Journal, fence: int) -> Session:
+    def of(
+        cls,
+        plan: Plan[Any, Any],
+        history: History,
+        *,
+        input: Any,
+        journal: Journal,
+        fence: int,
+        documents: Documents = _PLAINLY,
+        live: Live | None = None,
+    ) -> Session:
         """The session of an instance in a journal."""
         instance = history.instance
         session = cls(
@@ -103,6 +123,8 @@ class Session:
             input=input,
             started=minted_at(instance.instance_id) or instance.created_at,
             deadline=instance.deadline_at,
+            documents=documents,
+            live=live,
         )
         session.journal = journal
         session.fence = fence
@@ -164,6 +186,29 @@ class Session:
         if undo is not None:
             self.undo_stack.append(undo)
 
+    def stored(self, contract: type[Any], value: object) -> str:
+        """The document of a value, as it is kept with this instance."""
+        return self.documents.stored(contract, value, self.instance_id)
+
+    def restored(self, contract: type[Any], text: str) -> Any:
+        """The value of a document that is kept with this instance."""
+        return self.documents.restored(contract, text, self.instance_id)
+
+    def signal_value(self, contract: type[Any], delivery: Delivery) -> Any:
+        """What was delivered: the very message, where it came in through this run."""
+        key = (self.instance_id, delivery.delivery_id)
+        return self.live.signals[key] if key in self.live.signals else self.restored(contract, delivery.payload)
+
+    def keep_result(self, scope: str, step_id: int, contract: type[Any] | None, value: Any) -> None:
+        """Have a result at hand for this run, where its row will say less."""
+        if contract is not None and may_hold_secrets(contract):
+            self.live.results[self.instance_id, scope, step_id] = value
+
+    def keep_undo_value(self, scope: str, step_id: int, value: Any) -> None:
+        """Have at hand what an undo will be given, where the step's row will say less."""
+        if may_hold_secrets(type(value)):
+            self.live.undo_values[self.instance_id, scope, step_id] = value
+
     def stage(self, events: Sequence[StagedEvent]) -> None:
         """Stage events with the next commit."""
         if self.journal is not None:
@@ -224,7 +269,7 @@ class Session:
         match row.outcome:
             case RowOutcome.SUCCESS | RowOutcome.DEGRADED:
                 self.done[key] = row
-                entry = undo_of_row(self.plan, self.instance_id, row) if self.journal is not None else None
+                entry = undo_of_row(self.plan, self.instance_id, row, self.live) if self.journal is not None else None
                 if entry is not None:
                     self.undo_stack.append(entry)
             case RowOutcome.COMPENSATED:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from random import Random
@@ -13,6 +14,7 @@ from uuid import UUID
 from flowx_runtime.authoring.contexts import Logger
 from flowx_runtime.authoring.errors import FlowxError
 from flowx_runtime.engine.identity import idempotency_key, mint_id, undo_idempotency_key
+from flowx_runtime.engine.redaction import redact
 from flowx_runtime.journal.records import Captured
 
 _LOG = logging.getLogger("flowx.capability")
@@ -25,12 +27,13 @@ class TransactionUnavailable(FlowxError):
 
 
 class BoundLogger:
-    """Adds to every line which step of which instance wrote it."""
+    """Adds to every line which step of which instance wrote it, and takes what is sensitive out of it."""
 
-    __slots__ = ("_facts",)
+    __slots__ = ("_facts", "_in_sight")
 
-    def __init__(self, facts: dict[str, object]) -> None:
+    def __init__(self, facts: dict[str, object], in_sight: Callable[[], Iterable[Any]]) -> None:
         self._facts = facts
+        self._in_sight = in_sight
 
     def debug(self, message: str, /, **facts: object) -> None:
         self._write(logging.DEBUG, message, facts)
@@ -46,8 +49,16 @@ class BoundLogger:
 
     def _write(self, level: int, message: str, facts: dict[str, object]) -> None:
         if _LOG.isEnabledFor(level):
-            bound = self._facts | facts
-            _LOG.log(level, "%s %s", message, " ".join(f"{k}={v}" for k, v in bound.items()), extra={"flowx": bound})
+            secrets = (*self._in_sight(), *facts.values())
+            bound = self._facts | {name: _without(secrets, fact) for name, fact in facts.items()}
+            told = " ".join(f"{name}={fact}" for name, fact in bound.items())
+            _LOG.log(level, "%s %s", redact(message, secrets), told, extra={"flowx": bound})
+
+
+def _without(secrets: Iterable[Any], fact: object) -> object:
+    text = str(fact)
+    told = redact(text, secrets)
+    return fact if told == text else told
 
 
 class StepRun:
@@ -67,6 +78,7 @@ class StepRun:
         "deadline",
         "effect_scope",
         "flow_id",
+        "in_sight",
         "instance_id",
         "name",
         "principal",
@@ -88,6 +100,7 @@ class StepRun:
         deadline: datetime | None = None,
         principal: str | None = None,
         compensating_for: str | None = None,
+        in_sight: Callable[[], Iterable[Any]] = tuple,
     ) -> None:
         self.utc_now = utc_now
         self.instance_id = instance_id
@@ -101,6 +114,8 @@ class StepRun:
         self.deadline = deadline
         self.principal = principal
         self.compensating_for = compensating_for
+        self.in_sight = in_sight
+        """Every value the step could know of: what it says aloud quotes none of their sensitive members."""
         self.step_transaction: Any = None
         """Begins the step's transaction; `None` where the journal has none."""
         self._ids: tuple[UUID, ...] = ()
@@ -139,7 +154,7 @@ class StepRun:
         }
         if self.scope:
             facts["scope"] = self.scope
-        return BoundLogger(facts)
+        return BoundLogger(facts, self.in_sight)
 
     def transaction(self) -> AbstractAsyncContextManager[Any]:
         """See `StepContext.transaction`."""

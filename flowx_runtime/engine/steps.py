@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from flowx_runtime.authoring.policies import Retry
 from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine import failures
-from flowx_runtime.engine.codec import encode
 from flowx_runtime.engine.failures import FlowFailure, stored_error
 from flowx_runtime.engine.frame import Frame, Moved, Waits
 from flowx_runtime.engine.invocation import Answer, OpenTransaction, invoke, told, wrong_result
+from flowx_runtime.engine.redaction import ValueRedacted, refuse_holes
 from flowx_runtime.engine.step_context import StepRun
 from flowx_runtime.engine.undo import takes_result, undo_of_step
 from flowx_runtime.engine.waits import earliest
@@ -19,6 +19,7 @@ from flowx_runtime.journal.records import RowOutcome, StepRow, StoredError, Wait
 from flowx_runtime.plan.nodes import Step
 
 if TYPE_CHECKING:
+    from flowx_runtime.engine.session import Session
     from flowx_runtime.engine.walker import Walker
 
 LONGEST_PAUSE: Final = timedelta(seconds=1)
@@ -117,12 +118,17 @@ async def _attempt(walker: Walker, frame: Frame, node: Step, scope: str) -> Flow
 
 def _request(walker: Walker, frame: Frame, node: Step) -> Any:
     """What a map says, or the value of the request's contract in the bag."""
-    if node.request is not None:
-        return walker.ask(node.request, frame.bag, failures.MAP_FAILED)
     contract = node.capability.request
-    found = frame.bag.find(contract)
-    if found is None:
-        found = walker.ask(lambda bag: bag.get(contract), frame.bag, failures.VALUE_MISSING)
+    if node.request is not None:
+        found = walker.ask(node.request, frame.bag, failures.MAP_FAILED)
+    else:
+        found = frame.bag.find(contract)
+        if found is None:
+            found = walker.ask(lambda bag: bag.get(contract), frame.bag, failures.VALUE_MISSING)
+    try:
+        refuse_holes(found)
+    except ValueRedacted as redacted:
+        raise FlowFailure(stored_error(redacted, (), code=redacted.code)) from redacted
     return found
 
 
@@ -140,6 +146,7 @@ def _context(walker: Walker, frame: Frame, node: Step, scope: str, attempt: int)
         frame.scope,
         session.deadline,
         session.principal,
+        in_sight=frame.bag.everything,
     )
 
 
@@ -156,11 +163,14 @@ async def _attempt_in_journal(
         if transaction is not None:
             await transaction.roll_back()
         raise
-    row = _written_row(node, context, answer, request)
+    row = _written_row(session, node, context, answer, request)
     if row.error is not None:
         if transaction is not None:
             await transaction.roll_back()
         return FlowFailure(row.error, row)
+    session.keep_result(context.scope, node.index, use.result, answer.value)
+    if node.compensation is not None:
+        session.keep_undo_value(context.scope, node.index, answer.value if takes_result(node) else request)
     if transaction is not None and transaction.is_open:
         await transaction.commit(session.commit_of(row))
         session.note_written(row)
@@ -176,15 +186,15 @@ def _transaction(walker: Walker) -> OpenTransaction | None:
     return None if begin is None else OpenTransaction(begin)
 
 
-def _written_row(node: Step, context: StepRun, answer: Answer, request: Any) -> StepRow:
+def _written_row(session: Session, node: Step, context: StepRun, answer: Answer, request: Any) -> StepRow:
     if answer.error is not None:
         return _row(node, context, answer)
     contract = node.capability.result
     try:
-        result = None if contract is None else encode(contract, answer.value)
+        result = None if contract is None else session.stored(contract, answer.value)
         # The request is kept only where the undo of this very row needs it.
         keeps_request = node.compensation is not None and not takes_result(node)
-        kept = encode(node.capability.request, request) if keeps_request else None
+        kept = session.stored(node.capability.request, request) if keeps_request else None
     except Exception as unwritable:  # a value that JSON cannot carry is the capability's defect
         error = stored_error(unwritable, (request, answer.value), code=failures.WRONG_RESULT)
         return _row(node, context, Answer(None, error, answer.duration_ms))

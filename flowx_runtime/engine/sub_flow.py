@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from flowx_runtime.authoring.vocabulary import Category, Profile, SubFlowMode
 from flowx_runtime.engine import failures
-from flowx_runtime.engine.codec import decode, encode
 from flowx_runtime.engine.ended import Ended
 from flowx_runtime.engine.failures import FlowFailure, failure
 from flowx_runtime.engine.frame import Frame, Moved
 from flowx_runtime.engine.identity import child_id
+from flowx_runtime.engine.live import Live
 from flowx_runtime.engine.session import CHILD_FINISHED, Session
 from flowx_runtime.engine.undo import ChildUndo, child_scope
 from flowx_runtime.engine.waits import earliest
@@ -46,7 +46,9 @@ class Runner(Protocol):
     owner: str
     lease_ttl: timedelta
 
-    async def proceed(self, plan: Plan[Any, Any], history: History, lease: Lease) -> Ended | None: ...
+    async def proceed(
+        self, plan: Plan[Any, Any], history: History, lease: Lease, *, input: Any, live: Live
+    ) -> Ended | None: ...
 
     async def run_session(self, session: Session) -> Ended: ...
 
@@ -112,7 +114,7 @@ class Children:
                 self._runner.hint()
             walker.record(frame, node, node.flow_id)
             return node.index + 1
-        ended = await self._run_child(plan, started.history, started.lease)
+        ended = await self._run_child(plan, started.history, started.lease, input=request, live=session.live)
         if ended is None or not ended.state.is_terminal:
             if not session.is_durable:
                 raise failure(
@@ -134,12 +136,17 @@ class Children:
         if ended.error is not None:
             row = self._failure_row(walker, frame, node, ended)
             raise FlowFailure(ended.error, row)
-        walker.record(frame, node, node.flow_id, result=ended.output_json, taken=taken)
+        value, result = ended.output, None
+        if plan.output is not None:
+            if value is None:
+                value = session.documents.restored(plan.output, ended.output_json or "null", child)
+            # Written anew: what is sealed opens only in the instance it was sealed for.
+            result = session.stored(plan.output, value)
+            session.keep_result(frame.scope, node.index, plan.output, value)
+            frame.bag.put(plan.output, value)
+        walker.record(frame, node, node.flow_id, result=result, taken=taken)
         if not session.is_durable:
             session.undo_stack.append(ChildUndo(child, frame.scope, node.index))
-        if plan.output is not None:
-            value = ended.output if ended.output is not None else decode(plan.output, ended.output_json or "null")
-            frame.bag.put(plan.output, value)
 
     async def _in_memory(
         self, walker: Walker, frame: Frame, node: SubFlow, plan: Plan[Any, Any], request: Any
@@ -153,6 +160,7 @@ class Children:
             started=now,
             deadline=self._deadline(session, node, plan),
             principal=session.principal,
+            documents=session.documents,
         )
         if node.mode is SubFlowMode.DETACHED:
             self._runner.detach(self._runner.run_session(child))
@@ -168,7 +176,9 @@ class Children:
             frame.bag.put(plan.output, ended.output)
         return node.index + 1
 
-    async def _run_child(self, plan: Plan[Any, Any], history: History, lease: Lease | None) -> Ended | None:
+    async def _run_child(
+        self, plan: Plan[Any, Any], history: History, lease: Lease | None, *, input: Any, live: Live
+    ) -> Ended | None:
         """Run a child as far as it goes now; `None` where somebody else has it."""
         if lease is None:
             state = history.instance.state
@@ -183,18 +193,19 @@ class Children:
             if not isinstance(claim, Claimed):
                 return None
             history, lease = claim.history, claim.lease
-        return await self._runner.proceed(plan, history, lease)
+        return await self._runner.proceed(plan, history, lease, input=input, live=live)
 
     def _new_instance(
         self, session: Session, frame: Frame, node: SubFlow, plan: Plan[Any, Any], request: Any
     ) -> NewInstance:
         waits_for_it = node.mode is SubFlowMode.INLINE and session.is_durable
+        child = child_id(session.instance_id, frame.scope, node.index)
         return NewInstance(
-            instance_id=child_id(session.instance_id, frame.scope, node.index),
+            instance_id=child,
             flow_id=plan.flow_id,
             flow_version=plan.version,
             plan_digest=plan.digest,
-            input=encode(plan.input, request),
+            input=session.documents.stored(plan.input, request, child),
             deadline_at=self._deadline(session, node, plan),
             correlation_id=session.correlation_id or str(session.instance_id),
             tenant_id=session.tenant_id,

@@ -8,8 +8,10 @@ from uuid import UUID
 
 from flowx_runtime.authoring.policies import Retry
 from flowx_runtime.authoring.vocabulary import SubFlowMode
-from flowx_runtime.engine.codec import decode
+from flowx_runtime.engine.documents import Documents
 from flowx_runtime.engine.identity import child_id
+from flowx_runtime.engine.live import Live
+from flowx_runtime.engine.redaction import refuse_holes
 from flowx_runtime.journal.records import RowOutcome, StepRow
 from flowx_runtime.plan.nodes import Step, SubFlow
 from flowx_runtime.plan.plan import Plan
@@ -39,9 +41,18 @@ class Undo:
     recorded: str | None = None
     """Its JSON, where the journal gave it back."""
 
-    def value(self) -> Any:
-        """What that very execution of the step was given or gave."""
-        return decode(self.use.request, self.recorded) if self.recorded is not None else self.payload
+    def value(self, documents: Documents) -> Any:
+        """What that very execution of the step was given or gave.
+
+        Raises:
+            ValueError: it no longer fits its contract.
+            ValueRedacted: a part of it was not kept.
+        """
+        if self.recorded is None:
+            return self.payload
+        value = documents.restored(self.use.request, self.recorded, self.instance_id)
+        refuse_holes(value)
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +79,16 @@ def undo_of_step(
     return replace(entry, payload=result if takes_result(step) else request)
 
 
-def undo_of_row(plan: Plan[Any, Any], instance_id: UUID, row: StepRow) -> Undo | ChildUndo | None:
+def undo_of_row(plan: Plan[Any, Any], instance_id: UUID, row: StepRow, live: Live) -> Undo | ChildUndo | None:
     """The undo of a step or an inline child, from its row."""
     if row.outcome is not RowOutcome.SUCCESS:
         return None
     match plan.nodes[row.step_id]:
         case Step(compensation=CapabilityUse() as use) as step:
             entry = _undo(plan, instance_id, step, use, row.scope)
+            place = (instance_id, row.scope, row.step_id)
+            if place in live.undo_values:
+                return replace(entry, payload=live.undo_values[place])
             return replace(entry, recorded=row.result if takes_result(step) else row.request)
         case SubFlow(mode=SubFlowMode.INLINE):
             return ChildUndo(child_id(instance_id, row.scope, row.step_id), row.scope, row.step_id)

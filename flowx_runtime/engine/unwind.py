@@ -13,9 +13,10 @@ from flowx_runtime.authoring.backoff import Backoff
 from flowx_runtime.authoring.policies import Retry
 from flowx_runtime.engine.capabilities import Capabilities
 from flowx_runtime.engine.clock import Clock, Pause
-from flowx_runtime.engine.codec import encode, redact
+from flowx_runtime.engine.documents import Documents
 from flowx_runtime.engine.failures import UNDO_UNREADABLE, Disowned, stored_error
 from flowx_runtime.engine.invocation import Answer, invoke
+from flowx_runtime.engine.redaction import ValueRedacted
 from flowx_runtime.engine.session import Session
 from flowx_runtime.engine.step_context import StepRun
 from flowx_runtime.engine.undo import ChildUndo, Undo, child_scope, undo_of_row
@@ -70,7 +71,7 @@ class Unwinder:
             raise Disowned(Refusal.UNKNOWN_INSTANCE, f"the child {entry.child_id} is not in the journal")
         plan = self._plan_for(history.instance.flow_id, history.instance.flow_version)
         for row in reversed(history.rows):
-            inner = undo_of_row(plan, entry.child_id, row)
+            inner = undo_of_row(plan, entry.child_id, row, session.live)
             if inner is not None:
                 placed = replace(inner, scope=child_scope(entry.scope, entry.step_id, inner.scope))
                 async for undo in self._expanded(session, placed):
@@ -99,7 +100,7 @@ class Unwinder:
             undo.name,
             made,
             "" if last is None else f", last with {last.code}: {last.detail}",
-            _said(undo),
+            _said(undo, session.documents),
         )
         return False
 
@@ -117,9 +118,10 @@ class Unwinder:
             compensating_for=undo.compensates,
         )
         try:
-            value = undo.value()
-        except ValueError as unreadable:  # a contract that changed under a parked instance; the other undos still run
-            answer = Answer(None, stored_error(unreadable, (), code=UNDO_UNREADABLE), 0)
+            value = undo.value(session.documents)
+        except (ValueError, ValueRedacted) as unreadable:
+            # A contract that changed under a parked instance, or a value that was not kept; the other undos still run.
+            answer = Answer(None, stored_error(unreadable, (session.input,), code=UNDO_UNREADABLE), 0)
         else:
             answer = await invoke(undo.use, self._capabilities.call(undo.use), value, context)
         session.record(
@@ -138,10 +140,11 @@ class Unwinder:
         return answer.error
 
 
-def _said(undo: Undo) -> str:
+def _said(undo: Undo, documents: Documents) -> str:
     """The value an undo is given, as an operator may read it."""
     try:
-        value = undo.value()
-        return redact(encode(undo.use.request, value), (value,))
+        return documents.published(undo.use.request, undo.value(documents))
+    except ValueRedacted:
+        return f"a {undo.use.request.__name__} whose sensitive members were not kept"
     except ValueError:
         return f"a recorded {undo.use.request.__name__} that no longer fits its contract"

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine import failures, steps
-from flowx_runtime.engine.codec import decode
 from flowx_runtime.engine.failures import FlowFailure, failure, stored_error
 from flowx_runtime.engine.frame import Frame, Moved
 from flowx_runtime.engine.session import TIMED_OUT
@@ -143,9 +142,11 @@ def _take_signal(walker: Walker, frame: Frame, node: AwaitSignal | Poll, signal_
     if delivery is None:
         return False
     try:
-        frame.bag.put(contract, decode(contract, delivery.payload))
+        value = walker.session.signal_value(contract, delivery)
     except ValueError as error:
-        raise FlowFailure(stored_error(error, (), code=failures.SIGNAL_INVALID)) from error
+        raise FlowFailure(stored_error(error, frame.bag.everything(), code=failures.SIGNAL_INVALID)) from error
+    frame.bag.put(contract, value)
+    walker.session.keep_result(frame.scope, node.index, contract, value)
     walker.record(frame, node, signal_id, result=delivery.payload, taken=delivery)
     return True
 

@@ -13,7 +13,6 @@ from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine import composition, failures, steps, waiting
 from flowx_runtime.engine.bag import Bag
 from flowx_runtime.engine.clock import Clock, Pause
-from flowx_runtime.engine.codec import decode, encode
 from flowx_runtime.engine.failures import FlowFailure, failure, stored_error
 from flowx_runtime.engine.frame import Frame, Moved, Waits
 from flowx_runtime.engine.guards import Guards
@@ -92,7 +91,7 @@ class Walker:
         try:
             return lifted(bag)
         except Exception as error:  # the author's code; its failure must still unwind the flow
-            raise FlowFailure(stored_error(error, (bag.input,), code=code)) from error
+            raise FlowFailure(stored_error(error, bag.everything(), code=code)) from error
 
     async def _enter(self, frame: Frame, node: Node) -> Moved:
         match node:
@@ -128,8 +127,11 @@ class Walker:
         """Put what a committed row says into the bag."""
         if row.captured.utc_now is not None:
             frame.bag.utc_now = row.captured.utc_now
-        if contract is not None and row.result is not None:
-            frame.bag.put(contract, decode(contract, row.result))
+        if contract is None or row.result is None:
+            return
+        session, place = self.session, (self.session.instance_id, row.scope, row.step_id)
+        is_live = place in session.live.results
+        frame.bag.put(contract, session.live.results[place] if is_live else session.restored(contract, row.result))
 
     def _switch(self, frame: Frame, node: Switch) -> int:
         selected = self.ask(node.selector, frame.bag, failures.SELECTOR_FAILED)
@@ -171,7 +173,11 @@ class Walker:
             event_id=event_id(self.session.instance_id, frame.scope, emit.name),
             type=use.id,
             version=use.version,
-            payload=self.ask(lambda bag: encode(use.type, emit.payload(bag)), frame.bag, failures.MAP_FAILED),
+            payload=self.ask(
+                lambda bag: self.session.documents.published(use.type, emit.payload(bag)),
+                frame.bag,
+                failures.MAP_FAILED,
+            ),
             partition_key=str(self.session.instance_id),
         )
 

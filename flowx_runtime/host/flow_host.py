@@ -19,10 +19,12 @@ from flowx_runtime.authoring.messages import signal_declaration
 from flowx_runtime.authoring.vocabulary import Profile
 from flowx_runtime.engine.capabilities import Capabilities
 from flowx_runtime.engine.clock import Clock, Pause, SystemClock, pause_for_real
-from flowx_runtime.engine.codec import decode, encode
+from flowx_runtime.engine.documents import Documents, shown
 from flowx_runtime.engine.ended import Ended
 from flowx_runtime.engine.engine import Engine
 from flowx_runtime.engine.identity import mint_id, started_id
+from flowx_runtime.engine.key_ring import KeyRing
+from flowx_runtime.engine.live import Live
 from flowx_runtime.engine.session import CHILD_FINISHED
 from flowx_runtime.host.errors import (
     DurabilityNotConfigured,
@@ -78,6 +80,8 @@ class FlowHost:
         substitutes: by capability id, a callable `(request, ctx)` that answers instead; for tests.
         pause: how to wait for less than a second between two attempts.
         random: where jitter comes from.
+        key_ring: what seals `Sensitive` members where instances are stored; without one they are redacted there, and
+            a step that needs one after a resume fails.
 
     Raises:
         FlowxError: a plan is stale, a capability instance is missing, given twice or unknown.
@@ -98,11 +102,13 @@ class FlowHost:
         substitutes: Mapping[str, Callable[..., Any]] | None = None,
         pause: Pause = pause_for_real,
         random: Random | None = None,
+        key_ring: KeyRing | None = None,
     ) -> None:
         self._plans = Plans(plans)
         calls = Capabilities(capabilities, substitutes)
         calls.check(self._plans.uses())
         self._journal = journal
+        self._documents = Documents(key_ring)
         self._clock = clock or SystemClock()
         self._owner = owner or f"{socket.gethostname()}/{os.getpid()}/{uuid4().hex[:8]}"
         self._lease_ttl = lease_ttl
@@ -125,6 +131,7 @@ class FlowHost:
             pause=pause,
             random=random,
             on_hint=self._hint,
+            documents=self._documents,
         )
         self._sweeps: Sweeps | None = None
         if journal is not None:
@@ -220,7 +227,7 @@ class FlowHost:
                     flow_id=found.flow_id,
                     flow_version=found.version,
                     plan_digest=found.digest,
-                    input=encode(found.input, input),
+                    input=self._documents.stored(found.input, input, instance_id),
                     deadline_at=None if found.deadline is None else now + found.deadline,
                     correlation_id=correlation_id,
                     tenant_id=tenant_id,
@@ -229,13 +236,13 @@ class FlowHost:
                 ttl=self._lease_ttl,
             )
             if started.lease is None:
-                if started.history.instance.input != encode(found.input, input):
+                if not self._is_same_input(found, started.history.instance, input):
                     raise IdempotencyConflict(
                         f"instance {instance_id} was started with another input: use a new key for a new request"
                     )
                 return self._present(started.history)
             claimed = Claimed(started.lease, started.history)
-            ended = await self._proceed(claimed, principal)
+            ended = await self._proceed(claimed, principal=principal, input=input)
             return await self.outcome(instance_id) if ended is None else self._outcome(ended)
 
     async def signal(self, instance_id: UUID, message: Any, *, delivery_id: str | None = None) -> None:
@@ -250,7 +257,8 @@ class FlowHost:
         if declared is None:
             raise NotASignal(f"{type(message).__qualname__} is no signal: declare it with @signal")
         journal = self._any_journal()
-        delivery = Delivery(delivery_id or uuid4().hex, declared.id, encode(type(message), message))
+        payload = self._documents.stored(type(message), message, instance_id)
+        delivery = Delivery(delivery_id or uuid4().hex, declared.id, payload)
         async with self._work():
             refused = await journal.deliver(instance_id, delivery)
             if refused is not None:
@@ -261,7 +269,7 @@ class FlowHost:
             if not self._is_met(claim.history.instance, declared.id) or not self.can_run(claim):
                 await journal.release(instance_id, fencing_token=claim.lease.fencing_token)
                 return
-            await self._proceed(claim)
+            await self._proceed(claim, live=Live(signals={(instance_id, delivery.delivery_id): message}))
 
     async def resume(self, instance_id: UUID) -> Outcome:
         """Go on with an instance now, if nobody else does; gives how it stands then.
@@ -322,11 +330,15 @@ class FlowHost:
         async with self._work(is_new=False):
             await self._proceed(claimed)
 
-    async def _proceed(self, claimed: Claimed, principal: str | None = None) -> Ended | None:
+    async def _proceed(
+        self, claimed: Claimed, *, principal: str | None = None, input: Any = None, live: Live | None = None
+    ) -> Ended | None:
         """Run an instance, then the parents that its end wakes; gives the instance's own end."""
         instance = claimed.history.instance
         plan = self._plans.exactly(instance.flow_id, instance.flow_version)
-        ended = await self._engine.proceed(plan, claimed.history, claimed.lease, principal=principal)
+        ended = await self._engine.proceed(
+            plan, claimed.history, claimed.lease, principal=principal, input=input, live=live
+        )
         if ended is None:
             return None
         if self._sweeps is not None and ended.waits:
@@ -375,6 +387,14 @@ class FlowHost:
             raise DurabilityNotConfigured("this host has no journal, so it keeps no instances")
         return self._journal
 
+    def _is_same_input(self, plan: AnyPlan, instance: InstanceRow, input: Any) -> bool:
+        """Whether a repeated start repeats the input; of what is redacted, that it was given is all that is known."""
+        stored, found = instance.input, instance.instance_id
+        mine = self._documents.stored(plan.input, input, found)
+        if self._documents.is_sealed(stored) and self._documents.is_sealed(mine):
+            return bool(self._documents.restored(plan.input, stored, found) == input)
+        return shown(stored) == shown(mine)
+
     @staticmethod
     def _is_met(instance: InstanceRow, signal_id: str) -> bool:
         return instance.state is not State.SUSPENDED or any(wait.signal_id == signal_id for wait in instance.waits)
@@ -407,8 +427,9 @@ class FlowHost:
             plan = self._plans.find(instance.flow_id, instance.flow_version)
             if plan is None:
                 raise self._not_runnable(instance)
-            has_output = plan.output is not None and instance.output is not None
-            value = decode(plan.output, instance.output) if has_output else None  # type: ignore[arg-type]  # both given
+            value = None
+            if plan.output is not None and instance.output is not None:
+                value = self._documents.restored(plan.output, instance.output, instance.instance_id)
             return Completed(value, instance.instance_id)
         if instance.state.is_terminal and instance.error is not None:
             has_undone = any(row.outcome is RowOutcome.COMPENSATED for row in history.rows)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import Field, computed_field
 
 from flowx_runtime.authoring.contracts import Contract, Sensitive
-from flowx_runtime.engine.codec import decode, encode, redact
+from flowx_runtime.engine.codec import decode, encode
 from flowx_runtime.engine.identity import (
     child_id,
     derive_id,
@@ -22,6 +22,7 @@ from flowx_runtime.engine.identity import (
     started_id,
     undo_idempotency_key,
 )
+from flowx_runtime.engine.redaction import redact
 
 
 class Line(Contract):

@@ -1,0 +1,24 @@
+"""Sensitive values as this process had them, where what is stored of them says less."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+from uuid import UUID
+
+Place: TypeAlias = tuple[UUID, str, int]
+"""Instance, scope and node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """Kept for as long as one run goes on without a break; shared with the inline children it runs.
+
+    Only what has sensitive members is here. After a resume it is empty, and the journal alone says what was.
+    """
+
+    results: dict[Place, Any] = field(default_factory=dict)
+    undo_values: dict[Place, Any] = field(default_factory=dict)
+    """What the undo of a step is given."""
+    signals: dict[tuple[UUID, str], Any] = field(default_factory=dict)
+    """By instance and delivery."""
