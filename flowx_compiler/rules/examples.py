@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 from textwrap import indent
 
-from flowx_compiler.link.sources import SourceFile
 from flowx_compiler.rules.rule import Example
+from flowx_compiler.source_file import SourceFile
 
 MARK = "# <-"
 _IMPORTS = """\
@@ -26,6 +25,8 @@ from shop import validate_order
 @cache
 def shop() -> str:
     """The declarations that examples are written over."""
+    from importlib.resources import files
+
     return files("flowx_compiler.rules").joinpath("example_shop.py.txt").read_text("utf-8")
 
 

@@ -31,16 +31,22 @@ class RegisteredRule:
 @cache
 def registry() -> tuple[RegisteredRule, ...]:
     """Every rule, by id."""
-    names = sorted(module.name for module in pkgutil.iter_modules(rules.__path__) if module.name.startswith("flowx"))
-    return tuple(_load(import_module(f"{rules.__name__}.{name}")) for name in names)
+    return tuple(_load(name) for name in _modules())
 
 
 def find_rule(id: str) -> RegisteredRule | None:
-    """The rule of an id (`FLOWX1044`, `flowx1044` or `1044`)."""
-    wanted = id.upper().removeprefix("FLOWX")
-    return next((entry for entry in registry() if entry.rule.id == f"FLOWX{wanted}"), None)
+    """The rule of an id (`FLOWX1044`, `flowx1044` or `1044`). Its file's name begins with it: no other is imported."""
+    wanted = f"flowx{id.lower().removeprefix('flowx')}"
+    return next((_load(name) for name in _modules() if name.partition("_")[0] == wanted), None)
 
 
-def _load(module: ModuleType) -> RegisteredRule:
+@cache
+def _modules() -> tuple[str, ...]:
+    return tuple(sorted(found.name for found in pkgutil.iter_modules(rules.__path__) if found.name.startswith("flowx")))
+
+
+@cache
+def _load(name: str) -> RegisteredRule:
+    module = import_module(f"{rules.__name__}.{name}")
     page = module.__doc__ or ""
     return RegisteredRule(module.RULE, page, module.INVALID, module.VALID, module.check, module)
