@@ -17,6 +17,7 @@ from flowx_compiler.lower import lower
 from flowx_compiler.lower.plan_model import PlanModel
 from flowx_compiler.model import Program
 from flowx_compiler.read.file_reader import Reader
+from flowx_compiler.read.depth import allow_deep_trees
 from flowx_compiler.rules.run import judge
 from flowx_compiler.verdict import Verdict
 
@@ -51,6 +52,7 @@ Judge = Callable[[Program], Verdict]
 
 def analyse(files: Iterable[SourceFile], judge: Judge = judge, reader: Reader | None = None) -> Build:
     """Link and judge, and write nothing."""
+    allow_deep_trees()
     program = link(Sources.of(files, reader))
     return Build(program, judge(program), {}, len(program.flows))
 

@@ -13,6 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from flowx_compiler.read.depth import allow_deep_trees
 from flowx_compiler.read.module import TOO_COMPLEX, read_module, with_deep_stack
 from flowx_compiler.syntax import Module, Problem, Span
 
@@ -82,6 +83,7 @@ def _read_chunk(files: Sequence[SourceFile]) -> list[Module]:
     def read() -> list[Module]:
         return [read_module(file.module, file.file, file.source, is_package=file.is_package) for file in files]
 
+    allow_deep_trees()  # what is read is pickled on its way back to the process that asked
     with _without_collecting():
         return with_deep_stack(read)
 

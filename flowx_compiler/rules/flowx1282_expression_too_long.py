@@ -1,6 +1,6 @@
 """An expression that is longer or deeper than the parser takes.
 
-What it detects: more than a thousand calls in one chain, or brackets nested deeper than any hand
+What it detects: more than six hundred calls in one chain, or brackets nested deeper than any hand
 writes.
 
 Why it matters: The parser would end the whole process.
