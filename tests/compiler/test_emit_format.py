@@ -202,3 +202,13 @@ def test_nothing_is_imported_that_is_not_used(body: str) -> None:
     }
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     assert imported - used == {"annotations"}
+
+
+@pytest.mark.parametrize("body", ["flow.step(open_review)", 'flow.delay("PT1H")'])
+def test_a_flow_without_lifted_code_or_output_is_formatted_too(body: str, tmp_path: Path) -> None:
+    flows = source(body).replace("PlaceOrder, OrderResult", "PlaceOrder, None")
+    flows = "\n".join(line for line in flows.splitlines() if "flow.returns" not in line)
+    plan = text_of(flows)
+    assert "PLAN: Final[Plan[PlaceOrder, None]] = Plan(" in plan
+    (tmp_path / "plan.py").write_text(plan, "utf-8")
+    assert formatting(tmp_path) == ""
