@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from flowx_runtime.authoring.policies import Bulkhead, CircuitBreaker, PolicySet, Retry
     from flowx_runtime.authoring.triggers import ScheduledFire, cron_trigger, http_trigger
     from flowx_runtime.authoring.vocabulary import Category, MissedFire, Profile, SubFlowMode
+    from flowx_runtime.engine.key_ring import KeyRing
     from flowx_runtime.host.flow_host import FlowHost
     from flowx_runtime.host.outcome import Completed, Failed, Outcome, Suspended
+    from flowx_runtime.host.sync_host import SyncFlowHost
     from flowx_runtime.journal.memory.journal import MemoryJournal
     from flowx_runtime.journal.postgres.journal import PostgresJournal
     from flowx_runtime.plan.plan import Plan
@@ -44,6 +46,8 @@ _HOME = {
     **dict.fromkeys(("ScheduledFire", "cron_trigger", "http_trigger"), "authoring.triggers"),
     **dict.fromkeys(("Category", "MissedFire", "Profile", "SubFlowMode"), "authoring.vocabulary"),
     "FlowHost": "host.flow_host",
+    "KeyRing": "engine.key_ring",
+    "SyncFlowHost": "host.sync_host",
     **dict.fromkeys(("Completed", "Failed", "Outcome", "Suspended"), "host.outcome"),
     "MemoryJournal": "journal.memory.journal",
     "PostgresJournal": "journal.postgres.journal",
@@ -67,6 +71,7 @@ __all__ = [
     "FlowHost",
     "FlowxError",
     "Internal",
+    "KeyRing",
     "MemoryJournal",
     "Merge",
     "MissedFire",
@@ -83,6 +88,7 @@ __all__ = [
     "StepContext",
     "SubFlowMode",
     "Suspended",
+    "SyncFlowHost",
     "capability",
     "cron_trigger",
     "event",
