@@ -35,13 +35,13 @@ class Written:
 
 def written(text: str) -> Written:
     """An expression in the formatter's spacing; comments and the author's line breaks are gone."""
-    expression = _Expression(list(tokens(text)))
+    expression = _read(text, (":=", "for", ","))
     return Written(expression.piece(0, len(expression.tokens)), expression.is_settled)
 
 
 def returned(text: str) -> tuple[str, bool]:
     """A `return` statement, indented once, and whether the formatter would leave it as it is."""
-    expression = _Expression(list(tokens(text)))
+    expression = _read(text, (":=", "for"))
     end = len(expression.tokens)
     whole = expression.flat(0, end)
     line = f"    return {whole}"
@@ -58,6 +58,14 @@ def returned(text: str) -> tuple[str, bool]:
 def fits(text: str) -> bool:
     """Whether no line is longer than the formatter allows."""
     return all(len(line) <= WIDTH for line in text.split("\n"))
+
+
+def _read(text: str, unbracketed: tuple[str, ...]) -> _Expression:
+    """Read an expression; its own brackets are not part of its text, and some kinds need them wherever they stand."""
+    expression = _Expression(list(tokens(text)))
+    if any(token.text in unbracketed for _, token in expression.top(0, len(expression.tokens))):
+        return _Expression(list(tokens(f"({text}\n)")))
+    return expression
 
 
 class _Expression:
@@ -94,7 +102,7 @@ class _Expression:
         """The operands of every `and` and `or` at the top, one a line, each but the first after its operator."""
         words = [
             (number, token.text)
-            for number, token in self._top(0, len(self.tokens))
+            for number, token in self.top(0, len(self.tokens))
             if token.text in ("and", "or", "if", "lambda", ":=", ",")
         ]
         cuts = [number for number, word in words if word in ("and", "or")]
@@ -115,7 +123,7 @@ class _Expression:
         is_call = bool(before)
         if self.tokens[opening].text == "{" or (is_call and self.tokens[opening].text == "["):
             return None
-        inside = [token.text for _, token in self._top(opening + 1, end - 1)]
+        inside = [token.text for _, token in self.top(opening + 1, end - 1)]
         is_tuple = is_call or self.tokens[opening].text == "[" or "," in inside
         return opening if is_tuple and "for" not in inside else None
 
@@ -123,7 +131,7 @@ class _Expression:
         bounds: list[tuple[int, int]] = []
         first = start
         in_lambda = 0
-        for number, token in self._top(start, end):
+        for number, token in self.top(start, end):
             if token.text == "lambda":
                 in_lambda += 1
             elif token.text == ":" and in_lambda:
@@ -139,7 +147,7 @@ class _Expression:
             return Item(self.tokens[start].text, self.piece(start + 2, end))
         return Item("", self.piece(start, end))
 
-    def _top(self, start: int, end: int) -> Sequence[tuple[int, Token]]:
+    def top(self, start: int, end: int) -> Sequence[tuple[int, Token]]:
         """The tokens of a range that stand in none of its brackets."""
         found: list[tuple[int, Token]] = []
         number = start
@@ -196,7 +204,7 @@ class _Expression:
         opening = self._partner.get(number + 1)
         if opening is None or opening > number:
             return False
-        commas = sum(token.text == "," for _, token in self._top(opening + 1, number + 1))
+        commas = sum(token.text == "," for _, token in self.top(opening + 1, number + 1))
         is_operand = self._ends_operand(opening - 1)
         bracket = self.tokens[opening].text
         makes_tuple = (bracket == "(" and not is_operand) or (bracket == "[" and is_operand)
@@ -255,7 +263,7 @@ class _Expression:
                 self.is_settled = False
 
     def _is_tuple(self, opening: int) -> bool:
-        return any(token.text == "," for _, token in self._top(opening + 1, self._partner[opening]))
+        return any(token.text == "," for _, token in self.top(opening + 1, self._partner[opening]))
 
     def _is_doubled(self, inner: int) -> bool:
         return self._partner[inner - 1] == self._partner[inner] + 1
