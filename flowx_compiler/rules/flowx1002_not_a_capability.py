@@ -17,7 +17,7 @@ from flowx_compiler.findings import Finding
 from flowx_compiler.model import Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
 
-RULE = Rule("FLOWX1002", "not-a-capability", ERROR)
+RULE = Rule("FLOWX1002", "not-a-capability", ERROR, is_safety=True)
 
 INVALID = (
     Example(

@@ -18,7 +18,7 @@ from flowx_compiler.model import Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
 from flowx_compiler.syntax import Function
 
-RULE = Rule("FLOWX1015", "two-contracts", ERROR)
+RULE = Rule("FLOWX1015", "two-contracts", ERROR, is_safety=True)
 
 INVALID = (
     Example(

@@ -15,7 +15,7 @@ from flowx_compiler.findings import Finding
 from flowx_compiler.model import Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
 
-RULE = Rule("FLOWX1026", "sub-flow-of-no-flow", ERROR)
+RULE = Rule("FLOWX1026", "sub-flow-of-no-flow", ERROR, is_safety=True)
 
 INVALID = (
     Example(
