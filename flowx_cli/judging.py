@@ -48,9 +48,12 @@ class Judgement:
         """What is wrong with a program, as the project sees it."""
         from flowx_compiler.baseline import apply_baseline
         from flowx_compiler.rules.run import judge
+        from flowx_compiler.rules.unsound import with_reasons
 
         verdict = judge(program, self.selected)
-        return apply_baseline(program, verdict, self.known, self.selected, gone=self.gone) if self.known else verdict
+        if self.known:
+            verdict = apply_baseline(program, verdict, self.known, self.selected, gone=self.gone)
+        return with_reasons(program, verdict)
 
 
 def judgement(
