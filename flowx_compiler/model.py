@@ -28,7 +28,7 @@ class TypeExpr:
     """The values of a `typing.Literal`."""
 
     def __str__(self) -> str:
-        short = self.name.rpartition(".")[2]
+        short = self.name if self.name == "..." else self.name.rpartition(".")[2]
         if self.name == "|":
             return " | ".join(str(argument) for argument in self.arguments)
         if not self.arguments:
@@ -522,3 +522,5 @@ class Program:
     problems: tuple[Problem, ...] = ()
     resolved: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """For each module: the qualified name that each of its module-level names (imported or defined) means."""
+    worked_out: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict, compare=False, repr=False)
+    """Answers about a module that every function of it asks for: by question and module, so each is found once."""

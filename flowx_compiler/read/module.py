@@ -66,7 +66,7 @@ def read_module(name: str, file: str, source: bytes, *, is_package: bool) -> Mod
 
 def read_expression(text: str) -> Expr | None:
     """Read the text of one expression, as a string annotation holds it; `None` where it is none."""
-    module = read_module("", "", f"({text})\n".encode(), is_package=False)
+    module = read_module("", "", f"{text.strip()}\n".encode(), is_package=False)
     match module.body:
         case (ExprStatement(value=value),):
             return value
