@@ -69,9 +69,9 @@ def statements_of(body: object) -> Iterator[object]:
         if isinstance(current, Function | Lambda | Class):
             continue
         if isinstance(current, tuple):
-            if hasattr(current, "_fields"):
+            if type(current) is not tuple:
                 yield current
-            open_parts.extend(reversed(current))
+            open_parts += [inner for inner in current[::-1] if isinstance(inner, tuple) and type(inner) is not Span]
 
 
 def classes(program: Program) -> dict[str, tuple[str, Class]]:

@@ -50,12 +50,10 @@ def walk(part: object) -> Iterator[object]:
     while open_parts:
         current = open_parts.pop()
         if isinstance(current, tuple):
-            if hasattr(current, "_fields"):
+            if type(current) is not tuple:
                 yield current
             # Most parts are spans and texts; they are many, and below them is nothing.
-            open_parts.extend(
-                inner for inner in reversed(current) if isinstance(inner, tuple) and type(inner) is not Span
-            )
+            open_parts += [inner for inner in current[::-1] if isinstance(inner, tuple) and type(inner) is not Span]
 
 
 def qualified(program: Program, module: str, expression: Expr) -> str | None:

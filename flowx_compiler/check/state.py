@@ -96,6 +96,13 @@ def changing_names(program: Program, module: str) -> frozenset[str]:
 
     They are rebound, changed by a function of the module, or a list, dict or set that is not even declared `Final`.
     """
+    question = ("changing names", module)
+    if question not in program.worked_out:
+        program.worked_out[question] = _changing_names(program, module)
+    return program.worked_out[question]
+
+
+def _changing_names(program: Program, module: str) -> frozenset[str]:
     statements = program.modules[module].body
     bound = Counter(
         target.id
@@ -180,13 +187,16 @@ def _made_by(program: Program, module: str, syntax: Class) -> frozenset[str]:
 
 
 def _module_containers(program: Program, module: str) -> frozenset[str]:
-    return frozenset(
-        target.id
-        for statement in program.modules[module].body
-        if isinstance(statement, Assign) and statement.value and _is_container(program, module, statement.value)
-        for target in statement.targets
-        if isinstance(target, Name)
-    )
+    question = ("containers", module)
+    if question not in program.worked_out:
+        program.worked_out[question] = frozenset(
+            target.id
+            for statement in program.modules[module].body
+            if isinstance(statement, Assign) and statement.value and _is_container(program, module, statement.value)
+            for target in statement.targets
+            if isinstance(target, Name)
+        )
+    return program.worked_out[question]
 
 
 def _is_container(program: Program, module: str, value: Expr) -> bool:

@@ -11,7 +11,7 @@ from flowx_compiler.link.project import RUNTIME, Given, Project
 from flowx_compiler.link.types import NONE, UNKNOWN, plain
 from flowx_compiler.link.unresolved import note_unresolved
 from flowx_compiler.model import Capability, Stance, TypeExpr
-from flowx_compiler.syntax import Block, Call, Class, Constant, Display, Expr, Function, Parameter, Stmt
+from flowx_compiler.syntax import Block, Call, Class, Constant, Display, Expr, Function, Parameter, Span, Stmt
 
 _CAPABILITY = Signature(
     flexible=("id",),
@@ -162,13 +162,13 @@ def _checked(
 
 def _yields(body: tuple[Stmt, ...] | tuple[object, ...]) -> bool:
     for part in body:
-        if isinstance(part, Function | Class):
+        if not isinstance(part, tuple) or isinstance(part, Function | Class | Span):
             continue
         if type(part).__name__ == "Compound" and getattr(part, "kind", "") in ("yield", "yield_from"):
             return True
         if type(part).__name__ == "Lambda":
             continue
-        if isinstance(part, tuple) and _yields(part):
+        if _yields(part):
             return True
     return False
 
