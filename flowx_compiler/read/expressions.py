@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import libcst as cst
 
+from flowx_compiler.read.positions import Positions
 from flowx_compiler.syntax import (
     Argument,
     Attribute,
@@ -51,13 +52,13 @@ class InvalidLiteral(Exception):
 class Expressions:
     """Converts expressions of one module."""
 
-    def __init__(self, spans: Mapping[cst.CSTNode, Span], lines: Sequence[str]) -> None:
-        self._spans = spans
+    def __init__(self, positions: Positions, lines: Sequence[str]) -> None:
+        self._positions = positions
         self._lines = lines
 
     def span(self, node: cst.CSTNode) -> Span:
         """Where a node stands."""
-        return self._spans[node]
+        return Span(*self._positions[id(node)])
 
     def convert(self, node: cst.BaseExpression) -> Expr:
         """Convert one expression. A call chain is walked in a loop: its depth is its length."""
