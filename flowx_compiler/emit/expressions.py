@@ -63,7 +63,8 @@ def fits(text: str) -> bool:
 def _read(text: str, unbracketed: tuple[str, ...]) -> _Expression:
     """Read an expression; its own brackets are not part of its text, and some kinds need them wherever they stand."""
     expression = _Expression(list(tokens(text)))
-    if any(token.text in unbracketed for _, token in expression.top(0, len(expression.tokens))):
+    end = len(expression.tokens)
+    if not end or any(token.text in unbracketed for _, token in expression.top(0, end)):
         return _Expression(list(tokens(f"({text}\n)")))
     return expression
 
