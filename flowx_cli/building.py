@@ -10,6 +10,7 @@ from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 from flowx_compiler.cache import Cache
+from flowx_compiler.collecting import without_collecting
 from flowx_compiler.config import find_pyproject, load_config
 from flowx_compiler.discover import discover
 from flowx_compiler.errors import UsageProblem
@@ -112,15 +113,16 @@ def _compile(
     from flowx_compiler.build import compile_sources
     from flowx_compiler.report.report import report
 
-    build = compile_sources(files, config, existing, judgement(config, asked or NOTHING_ASKED), cache)
+    with without_collecting():
+        build = compile_sources(files, config, existing, judgement(config, asked or NOTHING_ASKED), cache)
     return Outcome(report(build.program, build.verdict), build.files)
 
 
 def _still_holds(outcome: Outcome, config: Config, existing: dict[str, str]) -> bool:
     """Whether plans on disk, which are an input too, would give the same again.
 
-    They do where they are what this outcome wrote: plans of this source do not depend on what is there, and a retired
-    plan stays as it is. Where nothing is compiled, what is there does not matter.
+    They do where they are what this outcome wrote: a plan on disk only keeps its module's name, and a retired plan
+    stays as it is. Where nothing is compiled, what is there does not matter.
     """
     plans = config.plans_folder.as_posix()
     written = {Path(path).stem: text for path, text in outcome.files.items() if path.startswith(f"{plans}/")}

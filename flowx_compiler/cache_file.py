@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import pickle
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
+from flowx_compiler.collecting import without_collecting
 from flowx_compiler.identity import DIGEST_BYTES
 
 _MAGIC = b"flowx cache 1\n"
@@ -59,15 +59,11 @@ def dump(value: object) -> bytes:
 
 def load(content: bytes | memoryview) -> object:
     """The plain data that bytes hold; `None` for anything else."""
-    was_on = gc.isenabled()
-    gc.disable()  # none of it is garbage, and looking for some doubles the time
     try:
-        return _Unpickler(io.BytesIO(content)).load()
+        with without_collecting():
+            return _Unpickler(io.BytesIO(content)).load()
     except Exception:  # whatever foreign bytes make the unpickler raise, they mean: not ours
         return None
-    finally:
-        if was_on:
-            gc.enable()
 
 
 class _Unpickler(pickle.Unpickler):

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import gc
 import multiprocessing
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from flowx_compiler.read.depth import allow_deep_trees
+from flowx_compiler.collecting import without_collecting
 from flowx_compiler.read.module import TOO_COMPLEX, read_module, with_deep_stack
 from flowx_compiler.syntax import Module, Problem, Span
 
@@ -84,7 +83,7 @@ def _read_chunk(files: Sequence[SourceFile]) -> list[Module]:
         return [read_module(file.module, file.file, file.source, is_package=file.is_package) for file in files]
 
     allow_deep_trees()  # what is read is pickled on its way back to the process that asked
-    with _without_collecting():
+    with without_collecting():
         return with_deep_stack(read)
 
 
@@ -102,18 +101,6 @@ def _start_method() -> BaseContext:
 
 def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@contextmanager
-def _without_collecting() -> Iterator[None]:
-    """A syntax tree is many objects and no garbage: looking for some costs a tenth of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 _START = Span(1, 1, 1, 1)
