@@ -1,7 +1,7 @@
 """Two declarations with one identity.
 
 What it detects: two flows, capabilities or events with the same id and version, or two signals with
-the same id, anywhere in the project.
+the same id, anywhere below one import root.
 
 Why it matters: Rows, plans and messages name them by id. Which of the two is meant would depend on
 what was loaded last.
@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from flowx_compiler.findings import Finding, Place, Related
 from flowx_compiler.model import Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
+from flowx_compiler.syntax import Module
 
 RULE = Rule("FLOWX1303", "declared-twice", ERROR)
 
@@ -54,10 +55,11 @@ def check(program: Program) -> Iterator[Finding]:
         ("event", [(f"{event.id!r} {event.version}", event.place) for event in program.events.values()]),
         ("signal", [(f"{signal.id!r}", signal.place) for signal in program.signals.values()]),
     )
+    roots = {module.file: _import_root(module) for module in program.modules.values()}
     for kind, declared in kinds:
-        first: dict[str, Place] = {}
+        first: dict[tuple[str, str], Place] = {}
         for identity, place in sorted(declared, key=lambda item: (item[1].file, item[1].span)):
-            earlier = first.setdefault(identity, place)
+            earlier = first.setdefault((roots.get(place.file, ""), identity), place)
             if earlier is not place:
                 yield RULE.finding(
                     place,
@@ -66,3 +68,9 @@ def check(program: Program) -> Iterator[Finding]:
                     help="give this one its own id, or a new version",
                     related=(Related(earlier, "declared here first"),),
                 )
+
+
+def _import_root(module: Module) -> str:
+    """The folder a module is imported from: projects checked in one go are applications of their own."""
+    path = module.name.replace(".", "/")
+    return module.file.removesuffix("/__init__.py").removesuffix(".py").removesuffix(path)
