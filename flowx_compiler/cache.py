@@ -154,10 +154,13 @@ class _Facts:
         return found
 
     def learn(self, key: bytes, module: Module) -> None:
-        """Remember a module."""
+        """Remember a module, unless it nests so deep that it cannot be written down: then it is read every time."""
+        try:
+            self._modules[key] = memoryview(dump(module))
+        except RecursionError:
+            return
         self.has_news = True
         self._used.add(key)
-        self._modules[key] = memoryview(dump(module))
 
     def imports(self, key: bytes, file: SourceFile) -> Iterable[Taken]:
         """What a file imports."""

@@ -11,8 +11,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING
 
-from flowx_compiler.read.depth import allow_deep_trees
 from flowx_compiler.collecting import without_collecting
+from flowx_compiler.read.depth import allow_deep_trees
 from flowx_compiler.read.module import TOO_COMPLEX, read_module, with_deep_stack
 from flowx_compiler.syntax import Module, Problem, Span
 

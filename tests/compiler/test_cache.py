@@ -204,6 +204,13 @@ def test_a_folder_that_cannot_be_written_costs_only_time(root: Path) -> None:
     assert_same_without_a_cache(root, built)
 
 
+def test_the_longest_chain_that_is_read_does_not_stop_a_build_with_a_cache(root: Path) -> None:
+    write(root, "app/long.py", "import flowx_runtime\nvalue = start" + ".next(1)" * 500 + "\n")
+
+    assert build(root)[0].report.findings == ()
+    assert_same_without_a_cache(root, build(root)[0])
+
+
 class Evil:
     """What somebody could leave in a cache that comes with a repository."""
 
