@@ -19,6 +19,7 @@ from flowx_compiler.model import Program
 from flowx_compiler.read.depth import allow_deep_trees
 from flowx_compiler.read.file_reader import Reader
 from flowx_compiler.rules.run import judge
+from flowx_compiler.rules.unsound import with_reasons
 from flowx_compiler.verdict import Verdict
 
 _RETIRED_NOTE = "\nRetired: a newer version has taken over; instances that started under this one finish under it.\n"
@@ -54,7 +55,7 @@ def analyse(files: Iterable[SourceFile], judge: Judge = judge, reader: Reader | 
     """Link and judge, and write nothing."""
     allow_deep_trees()
     program = link(Sources.of(files, reader))
-    return Build(program, judge(program), {}, len(program.flows))
+    return Build(program, with_reasons(program, judge(program)), {}, len(program.flows))
 
 
 def compile_sources(
