@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TypeAlias
 
 from flowx_compiler.findings import Place
 from flowx_compiler.link import problem_ids as ids
-from flowx_compiler.link.arguments import Signature, bind
+from flowx_compiler.link.arguments import bind
+from flowx_compiler.link.builder_calls import (
+    CALL_NAMES,
+    CALLS,
+    STEP_DETAILS,
+    Link,
+    Open,
+    SwitchDraft,
+    dotted,
+    root_name,
+    snake,
+    unchain,
+)
 from flowx_compiler.link.capabilities import is_declared
 from flowx_compiler.link.constants import NOT_CONSTANT
 from flowx_compiler.link.expression_types import TypeReader
 from flowx_compiler.link.free_names import bound_in, names_in
+from flowx_compiler.link.placement import misplaced
 from flowx_compiler.link.project import RUNTIME, Given, Project
+from flowx_compiler.link.statements import describe, is_nothing, local_functions
 from flowx_compiler.link.types import UNKNOWN, element, plain
 from flowx_compiler.link.unresolved import note_unresolved
 from flowx_compiler.link.values import Surroundings, ValueReader
@@ -37,57 +50,19 @@ from flowx_compiler.model import (
     When,
 )
 from flowx_compiler.syntax import (
-    Assign,
     Attribute,
-    Block,
-    Call,
-    Class,
     Compound,
     Constant,
     Expr,
     ExprStatement,
     Function,
-    Import,
     Lambda,
     Name,
     Other,
     Return,
-    Span,
     Stmt,
 )
 
-_STEP_DETAILS = ("compensate_with", "with_policy", "named")
-_CALLS: dict[str, Signature] = {
-    "step": Signature(positional=("capability", "request"), required=frozenset({"capability"})),
-    "when": Signature(positional=("predicate", "block"), required=frozenset({"predicate", "block"})),
-    "switch": Signature(positional=("selector",), required=frozenset({"selector"})),
-    "for_each": Signature(
-        positional=("selector", "block"),
-        keyword=("max_concurrency", "continue_on_error"),
-        required=frozenset({"selector", "block"}),
-    ),
-    "sub_flow": Signature(positional=("flow", "request"), keyword=("mode",), required=frozenset({"flow", "request"})),
-    "await_signal": Signature(positional=("signal",), keyword=("timeout",), required=frozenset({"signal", "timeout"})),
-    "delay": Signature(positional=("duration",), required=frozenset({"duration"})),
-    "poll_until": Signature(
-        positional=("capability",),
-        keyword=("until", "interval", "timeout"),
-        required=frozenset({"capability", "until", "interval", "timeout"}),
-    ),
-    "emit": Signature(positional=("event", "payload"), required=frozenset({"event", "payload"})),
-    "emit_on_failure": Signature(positional=("event", "payload"), required=frozenset({"event", "payload"})),
-    "fail": Signature(positional=("error",), required=frozenset({"error"})),
-    "returns": Signature(positional=("projection",), required=frozenset({"projection"})),
-    "compensate_with": Signature(positional=("capability",), required=frozenset({"capability"})),
-    "with_policy": Signature(positional=("policy",), required=frozenset({"policy"})),
-    "named": Signature(positional=("label",), required=frozenset({"label"})),
-    "otherwise": Signature(positional=("block",), required=frozenset({"block"})),
-    "case": Signature(positional=("value", "block"), required=frozenset({"value", "block"})),
-    "default": Signature(positional=("block",), required=frozenset({"block"})),
-    "or_signal": Signature(positional=("signal",), required=frozenset({"signal"})),
-    "on_timeout": Signature(positional=("block",), required=frozenset({"block"})),
-}
-_NAMES = (*_CALLS, "parallel")
 _DEEPEST_BLOCK = 60
 _PLAIN_VALUES = frozenset({"builtins.str", "builtins.int", "builtins.bool", "builtins.bytes"})
 
@@ -98,30 +73,6 @@ class Body:
 
     returns: DataFunction | None = None
     on_failure: list[Emit] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """One call of a chain."""
-
-    name: str
-    call: Call
-    span: Span
-    """The method's name."""
-
-
-@dataclass(slots=True)
-class _SwitchDraft:
-    selector: DataFunction | None
-    place: Place
-    type: TypeExpr
-    """What the selector gives; `?` where it cannot be told."""
-    cases: list[Case] = field(default_factory=list)
-    default: Sequence | None = None
-
-
-Open: TypeAlias = Construct | _SwitchDraft | str | None
-"""What the call before left open on this chain: a construct that may take details, or the name of one that may not."""
 
 
 class Grammar:
@@ -137,7 +88,7 @@ class Grammar:
 
     def read_define(self, module: str, define: Function) -> Sequence:
         """The tree of a flow's own body."""
-        functions = _local_functions(define.body)
+        functions = local_functions(define.body)
         refused = bound_in(define.body) - functions.keys()
         around = Surroundings(module, functions, frozenset({define.parameters[1].name}), refused)
         place = self._project.place(module, define.name_span)
@@ -179,7 +130,7 @@ class Grammar:
             )
 
     def _refuse_statement(self, around: Surroundings, statement: Stmt) -> None:
-        what, instead = _describe(statement)
+        what, instead = describe(statement)
         self.problem(
             ids.STATEMENT_IN_DEFINE,
             self._project.place(around.module, statement.span),
@@ -199,7 +150,7 @@ class Grammar:
             parameter = self._builder_parameter(around.module, expression, place, call)
             if parameter is None:
                 return None
-            if _is_nothing(expression.body, parameter):
+            if is_nothing(expression.body, parameter):
                 return self._not_empty(Sequence((), place), place, call)
             inner = replace(around, builders=around.builders | {parameter})
             reader = _BlockReader(self, inner, parameter, place, is_top=False)
@@ -243,7 +194,7 @@ class Grammar:
             self.problem(ids.NOT_A_BLOCK, place, message, "use `for_each` or `poll_until` to repeat")
             return None
         self._reading.append(key)
-        functions = _local_functions(function.body)
+        functions = local_functions(function.body)
         inner = Surroundings(
             module,
             around.functions | functions,
@@ -284,7 +235,7 @@ class Grammar:
     def given(self, around: Surroundings, link: Link) -> Given | None:
         """The arguments of a call, or `None` where they do not fit."""
         place = self._project.place(around.module, link.span)
-        given = bind(self._project, around.module, link.call, link.name, _CALLS[link.name], place)
+        given = bind(self._project, around.module, link.call, link.name, CALLS[link.name], place)
         if given is None:
             self.is_sound = False
         return given
@@ -326,7 +277,7 @@ class Grammar:
             case "switch":
                 selector = values.data_function(around, arguments["selector"], "switch")
                 self.checked(selector)
-                made = _SwitchDraft(selector, place, UNKNOWN if selector is None else plain(self._answer(selector)))
+                made = SwitchDraft(selector, place, UNKNOWN if selector is None else plain(self._answer(selector)))
             case "for_each":
                 made = self._for_each(around, arguments, place)
             case "sub_flow":
@@ -490,7 +441,10 @@ class Grammar:
     def detail(self, around: Surroundings, link: Link, before: Open) -> Open:
         """The construct before with one more detail; calls that do not belong there are noted."""
         place = self._project.place(around.module, link.span)
-        if not self._may_follow(link.name, before, place):
+        wrong = misplaced(link.name, before)
+        if wrong is not None:
+            if wrong.id is not None:
+                self.problem(wrong.id, place, wrong.message, wrong.help)
             return before
         given = self.given(around, link)
         if given is None:
@@ -511,7 +465,7 @@ class Grammar:
                 return replace(before, signal=signal, signal_value=self._values.value(around, arguments["signal"]))
             case Poll():
                 return replace(before, on_timeout=self.block(around, arguments["block"], "on_timeout"))
-            case _SwitchDraft():
+            case SwitchDraft():
                 self._case(around, link.name, arguments, before, place)
                 return before
             case _:
@@ -536,7 +490,7 @@ class Grammar:
         return replace(step, policy=PolicyReference(policy, self._values.value(around, arguments["policy"]), place))
 
     def _case(
-        self, around: Surroundings, name: str, arguments: dict[str, Expr], switch: _SwitchDraft, place: Place
+        self, around: Surroundings, name: str, arguments: dict[str, Expr], switch: SwitchDraft, place: Place
     ) -> None:
         block = self.block(around, arguments["block"], name)
         if not self.checked(block) or block is None:
@@ -604,73 +558,6 @@ class Grammar:
             return f"write `{type_}.{found.members[0]}` or another of its members"
         return f"write a value of type `{type_}`"
 
-    def _may_follow(self, name: str, before: Open, place: Place) -> bool:
-        """Whether a detail belongs to what stands before it; where it does not, that is noted."""
-        after = _name_of(before)
-        if isinstance(before, str) and _belongs(name, before):
-            return False  # what stands before was not understood and has been noted: this says nothing more
-        match name, before:
-            case ("compensate_with" | "with_policy" | "named", Step()):
-                taken = {"compensate_with": before.compensation, "with_policy": before.policy, "named": before.label}
-                if taken[name] is None:
-                    return True
-                id = ids.TWO_POLICIES if name == "with_policy" else ids.STEP_DETAIL_MISPLACED
-                self.problem(id, place, f"this step has `{name}` already", "keep one")
-            case ("named", SubFlow()):
-                if before.label is None:
-                    return True
-                self.problem(ids.STEP_DETAIL_MISPLACED, place, "this sub-flow has a name already", "keep one")
-            case ("compensate_with" | "with_policy" | "named", _):
-                message = f"`{name}` belongs to a step, and stands after {after}"
-                advice = "write it directly after `.step(…)`" + (
-                    ": nothing in a poll can be undone; put the effect in a step before it"
-                    if after == "`poll_until`"
-                    else ""
-                )
-                self.problem(ids.STEP_DETAIL_MISPLACED, place, message, advice)
-            case ("or_signal", Poll()):
-                if before.signal is None and before.on_timeout is None:
-                    return True
-                if before.signal is not None:
-                    message, advice = (
-                        "a poll has one `or_signal`, and this one has it already",
-                        "keep one `or_signal`",
-                    )
-                else:
-                    message, advice = "`or_signal` stands after `on_timeout`", "write it before `on_timeout`"
-                self.problem(ids.OR_SIGNAL_MISPLACED, place, message, advice)
-            case ("or_signal", _):
-                message = f"`or_signal` belongs to a poll, and stands after {after}"
-                self.problem(ids.OR_SIGNAL_MISPLACED, place, message, "write it directly after `.poll_until(…)`")
-            case ("on_timeout", AwaitSignal() | Poll()):
-                if before.on_timeout is None:
-                    return True
-                self.problem(ids.ON_TIMEOUT_MISPLACED, place, "this wait has its `on_timeout` already", "keep one")
-            case ("on_timeout", _):
-                message = f"`on_timeout` belongs to a wait, and stands after {after}"
-                advice = "write it directly after `.await_signal(…)`, `.poll_until(…)` or `.or_signal(…)`"
-                self.problem(ids.ON_TIMEOUT_MISPLACED, place, message, advice)
-            case ("otherwise", When()):
-                if before.otherwise is None:
-                    return True
-                self.problem(ids.OTHERWISE_MISPLACED, place, "this `when` has its `otherwise` already", "keep one")
-            case ("otherwise", _):
-                message = f"`otherwise` belongs to a `when`, and stands after {after}"
-                self.problem(ids.OTHERWISE_MISPLACED, place, message, "write it directly after `.when(…)`")
-            case (_, _SwitchDraft()):
-                if before.default is None and (name == "case" or before.cases):
-                    return True
-                message = (
-                    f"`{name}` stands after the switch's `default`"
-                    if before.default is not None
-                    else "a switch starts with a case"
-                )
-                self.problem(ids.CASE_MISPLACED, place, message, "write cases first, and one `default` last")
-            case _:
-                message = f"`{name}` belongs to a switch, and stands after {after}"
-                self.problem(ids.CASE_MISPLACED, place, message, "write it in the chain of `.switch(…)`")
-        return False
-
 
 class _BlockReader:
     """Reads the chains of one block in order."""
@@ -691,7 +578,7 @@ class _BlockReader:
 
     def read_chain(self, expression: Expr) -> None:
         """Read one chain rooted at this block's builder."""
-        links, root = _unchain(expression)
+        links, root = unchain(expression)
         if not (isinstance(root, Name) and root.id == self._builder and links):
             self._refuse_root(expression, root)
             return
@@ -702,16 +589,16 @@ class _BlockReader:
 
     def _read_link(self, link: Link, before: Open, *, is_first: bool) -> Open:
         at = self._grammar._project.place(self._around.module, link.span)  # noqa: SLF001  # one reader in two classes
-        if link.name not in _NAMES:
+        if link.name not in CALL_NAMES:
             self._close(before)
-            close = get_close_matches(_snake(link.name), _NAMES, 1, 0.6)
-            hint = f"did you mean `{close[0]}`?" if close else f"it knows {', '.join(sorted(_NAMES))}"
+            close = get_close_matches(snake(link.name), CALL_NAMES, 1, 0.6)
+            hint = f"did you mean `{close[0]}`?" if close else f"it knows {', '.join(sorted(CALL_NAMES))}"
             self._grammar.problem(ids.UNKNOWN_CALL, at, f"the builder has no `{link.name}`", hint)
             return link.name
         if self._ended_by is not None:
             self._close(before)
             return self._after_end(link, at)
-        if link.name in _STEP_DETAILS or link.name in ("otherwise", "case", "default", "or_signal", "on_timeout"):
+        if link.name in STEP_DETAILS or link.name in ("otherwise", "case", "default", "or_signal", "on_timeout"):
             if is_first:
                 before = None
             return self._grammar.detail(self._around, link, before)
@@ -758,7 +645,7 @@ class _BlockReader:
         match before:
             case None | str():
                 return
-            case _SwitchDraft(selector=selector, cases=cases, default=default, place=place):
+            case SwitchDraft(selector=selector, cases=cases, default=default, place=place):
                 if not cases and self._grammar.is_sound:
                     self._grammar.problem(
                         ids.CASE_MISPLACED, place, "this `switch` has no case", "write `.case(value, block)`"
@@ -794,107 +681,5 @@ class _BlockReader:
         )
 
 
-def _unchain(expression: Expr) -> tuple[list[Link], Expr]:
-    links: list[Link] = []
-    while isinstance(expression, Call) and isinstance(expression.function, Attribute):
-        links.append(Link(expression.function.attr, expression, expression.function.attr_span))
-        expression = expression.function.value
-    return links[::-1], expression
-
-
-def root_name(expression: Expr) -> str | None:
-    """The name that a dotted expression starts at."""
-    while isinstance(expression, Attribute):
-        expression = expression.value
-    return expression.id if isinstance(expression, Name) else None
-
-
-def dotted(expression: Expr) -> str:
-    """A dotted expression as text."""
-    parts = []
-    while isinstance(expression, Attribute):
-        parts.append(expression.attr)
-        expression = expression.value
-    return ".".join([*([expression.id] if isinstance(expression, Name) else []), *parts[::-1]])
-
-
-def _is_nothing(body: Expr, parameter: str) -> bool:
-    """Whether a block's lambda builds nothing: `lambda b: b`, `lambda b: None`, `lambda b: ...`."""
-    match body:
-        case Name(id=name):
-            return name == parameter
-        case Constant(value=None) | Compound(kind="ellipsis"):
-            return True
-        case _:
-            return False
-
-
-def _local_functions(body: tuple[Stmt, ...]) -> dict[str, Function]:
-    return {statement.name: statement for statement in body if isinstance(statement, Function)}
-
-
-def _name_of(before: Open) -> str:
-    match before:
-        case None:
-            return "no step (it is the first call of its chain)"
-        case str():
-            return f"`{before}`"
-        case _SwitchDraft():
-            return "`switch`"
-        case Poll():
-            return "`poll_until`"
-        case AwaitSignal():
-            return "`await_signal`"
-        case _:
-            return f"`{_snake(type(before).__name__)}`"
-
-
-def _belongs(detail: str, construct: str) -> bool:
-    """Whether a detail would belong to a construct of that name, had it been understood."""
-    owners = {
-        **dict.fromkeys(("compensate_with", "with_policy"), ("step",)),
-        "named": ("step", "sub_flow"),
-        "otherwise": ("when",),
-        "case": ("switch",),
-        "default": ("switch",),
-        "or_signal": ("poll_until",),
-        "on_timeout": ("poll_until", "await_signal"),
-    }
-    return construct in owners.get(detail, ()) or construct not in _NAMES
-
-
 def _same(left: object, right: object) -> bool:
     return type(left) is type(right) and left == right
-
-
-def _snake(name: str) -> str:
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
-
-
-def _describe(statement: Stmt) -> tuple[str, str]:
-    match statement:
-        case Assign():
-            return (
-                "an assignment",
-                "write one chain per statement; a value that a lambda needs is a module-level constant",
-            )
-        case Block(kind="if"):
-            return "an `if`", "write `.when(predicate, block).otherwise(block)`"
-        case Block(kind="for" | "while"):
-            return f"a `{statement.kind}` loop", "write `.for_each(selector, block)`, or repeat the call"
-        case Block(kind="match"):
-            return "a `match`", "write `.switch(selector).case(value, block)`"
-        case Block(kind="try"):
-            return "a `try`", "declare an undo with `.compensate_with(…)`; a failing step fails the flow"
-        case Block(kind="with"):
-            return "a `with`", "put it inside a capability"
-        case Import():
-            return "an import", "move it to the top of the module"
-        case Class():
-            return "a class", "move it to the top of the module"
-        case Return():
-            return "a `return` before the end", "let the chain be the last statement"
-        case Other(kind=kind):
-            return f"a `{kind}`", "take it away"
-        case _:
-            return "this statement", "write a chain of builder calls"
