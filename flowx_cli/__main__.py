@@ -15,6 +15,7 @@ VERSION = "0.1.0"
 
 _COMMANDS = {
     "build": "Check, and compile every flow to its plan, the catalogue and the manifest.",
+    "cancel": "Stop an instance and undo what it has done.",
     "check": "Check only: diagnostics, nothing written, no configuration needed.",
     "demo": "Build an example and watch it run on an embedded PostgreSQL.",
     "diff": "What changed in the contract between two manifests, and whether it breaks anybody.",
@@ -79,7 +80,7 @@ def _explain(error: Exception) -> int:
         return exits.COMMAND_WAS_WRONG
     if code == "journal.unavailable":
         return exits.STORE_UNREACHABLE
-    if code in ("flow.unknown", "project.not_runnable"):
+    if code in ("flow.unknown", "flow.unknown_instance", "project.not_runnable"):
         return exits.NOT_THERE
     if not code:
         click.echo("flowx: this is a defect; `flowx --debug …` shows where", err=True)

@@ -46,6 +46,7 @@ async def parallel(walker: Walker, frame: Frame, node: Parallel) -> Moved:
     endings = await _run(
         walker.session, walks, limit=len(spans), is_decided=partial(_is_fork_decided, node.merge, needed, len(spans))
     )
+    walker.check_cancelled()  # what a merge forgives its branches, it does not forgive a cancelled flow
     succeeded = sorted(branch for branch, ending in endings.items() if ending == ())
     _keep_failures(walker.session, endings, all_but_first=node.merge == Merge.ALL_MUST_SUCCEED)
     failed = [ending for ending in endings.values() if isinstance(ending, FlowFailure)]
@@ -84,6 +85,7 @@ async def for_each(walker: Walker, frame: Frame, node: ForEach) -> Moved:
         is_decided=lambda known: not node.continue_on_error and any(_is_failure(known[at]) for at in known),
     )
     _keep_failures(walker.session, endings, all_but_first=not node.continue_on_error)
+    walker.check_cancelled()
     failed = [ending for ending in endings.values() if isinstance(ending, FlowFailure)]
     if failed and not node.continue_on_error:
         raise failed[0]

@@ -17,6 +17,7 @@ from flowx_runtime.engine.clock import Clock, Pause, pause_for_real
 from flowx_runtime.engine.documents import Documents
 from flowx_runtime.engine.ended import Ended
 from flowx_runtime.engine.failures import (
+    CANCELLED,
     DEADLINE_EXCEEDED,
     PROJECTION_FAILED,
     Disowned,
@@ -204,9 +205,11 @@ class Engine:
         session = walker.session
         if failed.row is not None:
             session.record(failed.row)
+        if session.cancel_reason is not None:
+            await self._cancel_children(session, session.cancel_reason)
         session.stage(self._failure_events(walker, frame, failed.error))
         if not session.undo_stack:
-            state = _final_state(failed.error, is_clean=True)
+            state = _final_state(session, failed.error, is_clean=True)
             await session.end(state, error=failed.error)
             return self._ended(session, state, error=failed.error)
         await session.unwind_from(failed.error)
@@ -214,9 +217,17 @@ class Engine:
 
     async def _unwind(self, session: Session, error: StoredError) -> Ended:
         is_clean = await self._unwinder.unwind(session)
-        state = _final_state(error, is_clean=is_clean)
+        state = _final_state(session, error, is_clean=is_clean)
         await session.end(state, error=error)
         return self._ended(session, state, error=error)
+
+    async def _cancel_children(self, session: Session, reason: str) -> None:
+        """Ask the same of the children it was parked on, before it ends and nobody remembers them."""
+        assert self._journal is not None
+        for child in session.waited_for_children:
+            await self._journal.request_cancel(child, reason)
+        if session.waited_for_children:
+            self.hint()
 
     def _failure_events(self, walker: Walker, frame: Frame, error: StoredError) -> list[StagedEvent]:
         """The events of `emit_on_failure`; one that cannot be made must not hide why the flow failed."""
@@ -255,7 +266,10 @@ class Engine:
             _LOG.warning("the lease on instance %s could not be given up and runs out", lease.instance_id)
 
 
-def _final_state(error: StoredError, *, is_clean: bool) -> State:
+def _final_state(session: Session, error: StoredError, *, is_clean: bool) -> State:
     if not is_clean:
         return State.COMPENSATION_FAILED
+    # A cancelled child fails its parent with the same code; the parent itself was not cancelled.
+    if error.code == CANCELLED and session.cancel_reason is not None:
+        return State.CANCELLED
     return State.TIMED_OUT if error.code == DEADLINE_EXCEEDED else State.FAILED

@@ -7,7 +7,7 @@ or an end is one write with the row before it, and rows that nothing outside sep
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, TypeAlias
@@ -57,6 +57,12 @@ class Parent:
     step_id: int
 
 
+def children_waited_for(waits: Iterable[Wait]) -> tuple[UUID, ...]:
+    """The children whose end would wake a parked instance."""
+    signals = (wait.signal_id or "" for wait in waits)
+    return tuple(UUID(signal.removeprefix(CHILD_FINISHED)) for signal in signals if signal.startswith(CHILD_FINISHED))
+
+
 class Session:
     """Everything one pass over an instance reads and writes."""
 
@@ -80,6 +86,10 @@ class Session:
         self.started = started
         self.deadline = deadline
         self.principal = principal
+        self.cancel_reason: str | None = None
+        """Somebody asked to cancel the instance: it stops at the next boundary and goes back."""
+        self.waited_for_children: tuple[UUID, ...] = ()
+        """The children it was parked on when this pass began."""
         self.correlation_id = ""
         self.tenant_id: str | None = None
         self.parent: Parent | None = None
@@ -130,6 +140,8 @@ class Session:
         session.fence = fence
         session.state = instance.state
         session.error = instance.error
+        session.cancel_reason = instance.cancel_reason
+        session.waited_for_children = children_waited_for(instance.waits)
         session.correlation_id = instance.correlation_id
         session.tenant_id = instance.tenant_id
         if instance.parent_instance_id is not None and instance.parent_step_id is not None:
@@ -302,6 +314,7 @@ class Session:
             if answer.reason is Refusal.SIGNAL_ARRIVED:
                 raise SignalArrived
             raise Disowned(answer.reason, answer.detail)
+        self.cancel_reason = self.cancel_reason or answer.cancel_reason
         # Siblings may have recorded more while this was under way: only what was written is let go.
         del self._rows[: len(rows)], self._events[: len(events)], self._taken[: len(taken)]
         if commit.state is not None:

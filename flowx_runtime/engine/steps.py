@@ -102,6 +102,7 @@ async def _attempt(walker: Walker, frame: Frame, node: Step, scope: str) -> Flow
     session, use = walker.session, node.capability
     request = _request(walker, frame, node)
     await session.flush()
+    walker.check_cancelled()
     context = _context(walker, frame, node, scope, session.attempt_after((scope, node.index)))
     if session.journal is not None:
         return await _attempt_in_journal(walker, frame, node, context, request)

@@ -89,6 +89,7 @@ class Children:
         walker.check_deadline()
         request = walker.ask(node.request, frame.bag, failures.MAP_FAILED)
         await session.flush()
+        walker.check_cancelled()
         if session.is_durable or plan.profile is Profile.DURABLE:
             return await self._in_journal(walker, frame, node, plan, request)
         return await self._in_memory(walker, frame, node, plan, request)

@@ -79,12 +79,19 @@ class Walker:
         return ()
 
     def check_deadline(self) -> None:
-        """Fail a flow whose time is up, before it does or waits for anything more."""
+        """Fail a flow whose time is up or that is to be cancelled, before it does or waits for anything more."""
+        self.check_cancelled()
         deadline = self.session.deadline
         if deadline is not None and self.clock.now() >= deadline:
             raise failure(
                 failures.DEADLINE_EXCEEDED, Category.UNAVAILABLE, f"the flow had until {deadline.isoformat()}"
             )
+
+    def check_cancelled(self) -> None:
+        """Fail a flow that somebody asked to cancel."""
+        reason = self.session.cancel_reason
+        if reason is not None:
+            raise failure(failures.CANCELLED, Category.CONFLICT, reason or "no reason was given")
 
     def ask(self, lifted: Lifted, bag: Bag, code: str) -> Any:
         """Evaluate a predicate, selector, map or projection; what it raises fails the flow."""

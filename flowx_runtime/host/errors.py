@@ -50,7 +50,7 @@ class UnknownInstance(FlowxError):
 
 
 class InstanceTerminal(FlowxError):
-    """The instance has ended and takes no signal."""
+    """The instance has ended: it takes no signal and cannot be cancelled."""
 
     code: ClassVar[str] = "flow.instance_terminal"
 

@@ -25,7 +25,7 @@ from flowx_runtime.engine.engine import Engine
 from flowx_runtime.engine.identity import mint_id, started_id
 from flowx_runtime.engine.key_ring import KeyRing
 from flowx_runtime.engine.live import Live
-from flowx_runtime.engine.session import CHILD_FINISHED
+from flowx_runtime.engine.session import CHILD_FINISHED, children_waited_for
 from flowx_runtime.host.errors import (
     DurabilityNotConfigured,
     HostClosed,
@@ -291,6 +291,50 @@ class FlowHost:
             ended = await self._proceed(claim)
             return await self.outcome(instance_id) if ended is None else self._outcome(ended)
 
+    async def cancel(self, instance_id: UUID, reason: str = "") -> Outcome:
+        """Stop an instance, undo what it has done and end it Cancelled; gives how it stands then.
+
+        The request is stored first, so that it is met whatever happens to this host. A parked instance goes back at
+        once, with the inline children it waits for; one that is being worked on does at its next boundary, after the
+        step that is under way. One that is going back already, or completes before it comes to a boundary, ends as it
+        would have. Asking again is harmless, and the first reason stays.
+
+        Raises:
+            UnknownInstance: there is none.
+            InstanceTerminal: it has ended otherwise.
+        """
+        journal = self._any_journal()
+        async with self._work():
+            refused = await journal.request_cancel(instance_id, reason)
+            history = await self.inspect(instance_id)
+            if refused is not None and history.instance.state is not State.CANCELLED:
+                raise self._refusal(instance_id, refused)
+            children = children_waited_for(history.instance.waits)
+            await self._go_back_now(instance_id)
+            for child in children:
+                await self._cancel_child(child, reason)
+            return await self.outcome(instance_id)
+
+    async def _cancel_child(self, child: UUID, reason: str) -> None:
+        """Cancel a child that its parent waited for; the request may be stored already."""
+        journal = self._any_journal()
+        history = await journal.read(child)
+        if history is not None and await journal.request_cancel(child, reason) is None:
+            await self._go_back_now(child)
+            for grandchild in children_waited_for(history.instance.waits):
+                await self._cancel_child(grandchild, reason)
+
+    async def _go_back_now(self, instance_id: UUID) -> None:
+        """Go on with an instance that is to be cancelled, unless somebody works on it, who then meets the request."""
+        journal = self._any_journal()
+        claim = await journal.claim(instance_id, owner=self._owner, ttl=self._lease_ttl)
+        if isinstance(claim, Refused):
+            return
+        if self.can_run(claim):
+            await self._proceed(claim)
+        else:
+            await journal.release(instance_id, fencing_token=claim.lease.fencing_token)
+
     async def outcome(self, instance_id: UUID) -> Outcome:
         """How an instance stands; takes no lease."""
         return self._present(await self.inspect(instance_id))
@@ -403,7 +447,7 @@ class FlowHost:
     def _refusal(instance_id: UUID, refused: Refused) -> UnknownInstance | InstanceTerminal:
         if refused.reason is Refusal.UNKNOWN_INSTANCE:
             return UnknownInstance(f"the journal has no instance {instance_id}")
-        return InstanceTerminal(f"instance {instance_id} has ended and takes no signal")
+        return InstanceTerminal(f"instance {instance_id} has ended: it takes no signal and cannot be cancelled")
 
     @staticmethod
     def _not_runnable(instance: InstanceRow) -> NotRunnable:

@@ -90,6 +90,10 @@ class SyncFlowHost:
         """See `FlowHost.resume`."""
         return self._call(lambda host: host.resume(instance_id))
 
+    def cancel(self, instance_id: UUID, reason: str = "") -> Outcome:
+        """See `FlowHost.cancel`."""
+        return self._call(lambda host: host.cancel(instance_id, reason))
+
     def close(self) -> None:
         """Take nothing more, let what is under way park or end, and end the thread. Closing twice is harmless."""
         with self._closing:

@@ -22,6 +22,7 @@ from uuid import UUID
 
 from flowx_runtime.authoring.errors import FlowxError
 from flowx_runtime.journal.records import (
+    TERMINAL,
     Claimed,
     Commit,
     Committed,
@@ -30,9 +31,11 @@ from flowx_runtime.journal.records import (
     History,
     InstanceRow,
     NewInstance,
+    Pruned,
     Refused,
     StagedEvent,
     Started,
+    State,
 )
 
 
@@ -111,6 +114,23 @@ class Journal(Protocol):
         """
         ...
 
+    async def request_cancel(self, instance_id: UUID, reason: str) -> Refused | None:
+        """Record that an instance is to be cancelled; the first reason stays. Takes no lease.
+
+        Every commit that is written from then on answers with the reason, and every history has it. A parked
+        instance, or one that parks without having known, is given out by `claim_due`. Refused with
+        `INSTANCE_TERMINAL` or `UNKNOWN_INSTANCE`.
+        """
+        ...
+
+    async def prune(self, *, older_than: datetime, states: Collection[State] = TERMINAL, batch: int = 1000) -> Pruned:
+        """Remove ended instances in one of the states, last written before an instant by the store's clock.
+
+        Never removes an open instance, one with an event that is not published, or a child whose parent is open. Goes
+        batch by batch, each in a transaction of its own, oldest first. A removed instance can be started again.
+        """
+        ...
+
     async def read(self, instance_id: UUID) -> History | None:
         """The instance and its rows in commit order; takes no lease."""
         ...
@@ -121,6 +141,10 @@ class Journal(Protocol):
 
     async def events(self, instance_id: UUID) -> Sequence[StagedEvent]:
         """The events the instance staged, in commit order, published or not."""
+        ...
+
+    async def mark_published(self, instance_id: UUID, event_ids: Collection[UUID]) -> None:
+        """Note that events were handed on; until then nothing removes them. Noting it twice is harmless."""
         ...
 
     async def live_leases(self, instance_id: UUID) -> int:

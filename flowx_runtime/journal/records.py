@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
+from typing import Final
 from uuid import UUID
 
 
@@ -24,10 +25,13 @@ class State(Enum):
     @property
     def is_terminal(self) -> bool:
         """Whether the instance has ended; an ended instance takes no further write."""
-        return self in _TERMINAL
+        return self in TERMINAL
 
 
-_TERMINAL = frozenset({State.COMPLETED, State.FAILED, State.TIMED_OUT, State.COMPENSATION_FAILED, State.CANCELLED})
+TERMINAL: Final = frozenset(
+    {State.COMPLETED, State.FAILED, State.TIMED_OUT, State.COMPENSATION_FAILED, State.CANCELLED}
+)
+"""The states an instance ends in."""
 
 
 class RowOutcome(Enum):
@@ -171,6 +175,8 @@ class InstanceRow:
     parent_step_id: int | None = None
     waits: tuple[Wait, ...] = ()
     """The open waits; empty unless Suspended."""
+    cancel_reason: str | None = None
+    """Why somebody asked to cancel it; `None` where nobody did."""
 
     @property
     def wake(self) -> Wake | None:
@@ -244,6 +250,18 @@ class Committed:
     """A commit that is durable."""
 
     last_sequence: int
+    cancel_reason: str | None = None
+    """Somebody asked to cancel the instance, and why: stop at this boundary and go back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What a pruning removed."""
+
+    instances: int = 0
+    steps: int = 0
+    events: int = 0
+    deliveries: int = 0
 
 
 @dataclass(frozen=True, slots=True)

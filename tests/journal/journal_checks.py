@@ -40,6 +40,7 @@ from flowx_runtime.journal.records import (
     Commit,
     Committed,
     Filter,
+    Pruned,
     Refusal,
     Refused,
     RowOutcome,
@@ -736,6 +737,111 @@ async def a_child_of_an_ended_or_unknown_parent_ends_all_the_same(journal: Journ
         child = await started(journal, parent_instance_id=parent)
         await done(journal, Commit(child, 1, state=State.COMPLETED, parent_delivery=delivery("c", "child")))
         assert (await history(journal, child)).instance.state is State.COMPLETED
+
+
+# Cancelling
+
+
+@check
+async def a_request_to_cancel_is_met_by_the_next_commit_and_every_history(journal: Journal) -> None:
+    instance_id = await started(journal)
+    assert (await done(journal, Commit(instance_id, 1, rows=(row(),)))).cancel_reason is None
+    assert await journal.request_cancel(instance_id, "customer left") is None
+    assert await journal.request_cancel(instance_id, "another reason") is None
+    answer = await done(journal, Commit(instance_id, 1, rows=(row(1),)))
+    assert (answer.last_sequence, answer.cancel_reason) == (2, "customer left")
+    kept = await history(journal, instance_id)
+    assert (kept.instance.cancel_reason, len(kept.rows)) == ("customer left", 2)
+
+
+@check
+async def a_parked_instance_that_is_to_be_cancelled_is_given_out_however_it_came_to_park(journal: Journal) -> None:
+    asked_parked = await parked(journal)
+    assert await journal.request_cancel(asked_parked, "r") is None
+    asked_running = await started(journal)
+    assert await journal.request_cancel(asked_running, "r") is None
+    await done(journal, Commit(asked_running, 1, state=State.SUSPENDED, waits=(wait(),), release_lease=True))
+    several = await started(journal)
+    assert await journal.request_cancel(several, "r") is None
+    waits = (wait(), wait("other", step_id=2))
+    await done(journal, Commit(several, 1, state=State.SUSPENDED, waits=waits, release_lease=True))
+    await parked(journal)
+    assert set(await due(journal, NOON - SECOND)) == {asked_parked, asked_running, several}
+
+
+@check
+async def a_request_and_a_park_at_the_same_time_always_meet(journal: Journal) -> None:
+    for _ in range(20):
+        instance_id = await started(journal)
+        park = Commit(instance_id, 1, state=State.SUSPENDED, waits=(wait(),), release_lease=True)
+        await asyncio.gather(journal.commit(park), journal.request_cancel(instance_id, "r"))
+        assert await due(journal, NOON - SECOND) == [instance_id]
+
+
+@check
+async def an_ended_or_unknown_instance_cannot_be_cancelled(journal: Journal) -> None:
+    for instance_id, reason in (
+        (await ended(journal), Refusal.INSTANCE_TERMINAL),
+        (uuid4(), Refusal.UNKNOWN_INSTANCE),
+    ):
+        answer = await journal.request_cancel(instance_id, "r")
+        assert isinstance(answer, Refused)
+        assert answer.reason is reason
+
+
+# Retention
+
+
+@check
+async def pruning_removes_ended_instances_with_all_that_belongs_to_them(journal: Journal) -> None:
+    gone = [await ended(journal) for _ in range(5)]
+    failed = await ended(journal, State.FAILED)
+    kept_open = [await started(journal), await parked(journal)]
+    later = await journal.now() + LONG
+    assert await journal.prune(older_than=await journal.now() - LONG) == Pruned()
+    assert (await journal.prune(older_than=later, states={State.COMPLETED}, batch=2)).instances == 5
+    for instance_id in gone:
+        assert await journal.read(instance_id) is None
+    assert await journal.read(failed) is not None
+    assert (await journal.prune(older_than=later, states=set(State))).instances == 1
+    for instance_id in kept_open:
+        assert await journal.read(instance_id) is not None
+
+
+@check
+async def pruning_counts_what_it_removes(journal: Journal) -> None:
+    instance_id = await started(journal)
+    assert await journal.deliver(instance_id, delivery()) is None
+    await done(journal, Commit(instance_id, 1, rows=(row(), row(1)), taken_deliveries=("d-1",)))
+    await done(journal, Commit(instance_id, 1, state=State.COMPLETED))
+    pruned = await journal.prune(older_than=await journal.now() + LONG)
+    assert pruned == Pruned(instances=1, steps=2, events=0, deliveries=1)
+
+
+@check
+async def an_event_that_is_not_published_keeps_its_instance(journal: Journal) -> None:
+    instance_id = await started(journal)
+    events = (event(), event())
+    await done(journal, Commit(instance_id, 1, events=events, state=State.COMPLETED))
+    later = await journal.now() + LONG
+    await journal.mark_published(instance_id, [events[0].event_id])
+    assert await journal.prune(older_than=later) == Pruned()
+    assert len(await journal.events(instance_id)) == 2
+    await journal.mark_published(instance_id, [event.event_id for event in events])
+    await journal.mark_published(instance_id, [events[0].event_id])
+    assert await journal.prune(older_than=later) == Pruned(instances=1, events=2)
+    assert await journal.events(instance_id) == [] or await journal.events(instance_id) == ()
+
+
+@check
+async def a_child_is_kept_for_as_long_as_its_parent_is_open(journal: Journal) -> None:
+    parent = await started(journal)
+    child = await ended(journal, parent_instance_id=parent)
+    later = await journal.now() + LONG
+    assert await journal.prune(older_than=later) == Pruned()
+    await done(journal, Commit(parent, 1, state=State.FAILED))
+    assert (await journal.prune(older_than=later)).instances == 2
+    assert await journal.read(child) is None
 
 
 # Looking

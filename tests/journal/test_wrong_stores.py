@@ -110,7 +110,25 @@ class NormalisesPayloads(MemoryJournal):
         return replace(read, rows=tuple(rows))
 
 
+class ParksOverACancel(MemoryJournal):
+    """Parks and forgets that somebody asked to cancel."""
+
+    def _apply(self, entry: Any, commit: Commit) -> None:
+        super()._apply(entry, commit)
+        entry.signalled = False
+
+
+class PrunesWhatIsUnpublished(MemoryJournal):
+    """Removes whatever has ended."""
+
+    def _is_prunable(self, entry: Any, older_than: datetime, states: Any) -> bool:
+        return entry.row.state.is_terminal and entry.row.state in states
+
+
 FAULTS = [
+    (ParksOverACancel, "a_parked_instance_that_is_to_be_cancelled_is_given_out_however_it_came_to_park"),
+    (PrunesWhatIsUnpublished, "an_event_that_is_not_published_keeps_its_instance"),
+    (PrunesWhatIsUnpublished, "a_child_is_kept_for_as_long_as_its_parent_is_open"),
     (LosesTheFence, "a_stale_token_is_refused"),
     (RaisesTheFenceLate, "the_fence_rises_on_acquisition_before_the_history_is_read"),
     (GivesTheOwnerASecondLease, "a_live_lease_refuses_everyone_its_owner_included"),

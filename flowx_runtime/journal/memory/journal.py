@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from flowx_runtime.journal.records import (
+    TERMINAL,
     Claimed,
     Commit,
     Committed,
@@ -20,6 +21,7 @@ from flowx_runtime.journal.records import (
     InstanceRow,
     Lease,
     NewInstance,
+    Pruned,
     Refusal,
     Refused,
     StagedEvent,
@@ -46,6 +48,7 @@ class _Entry:
     inbox: dict[str, Delivery] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     events: dict[UUID, StagedEvent] = field(default_factory=dict)
+    published: set[UUID] = field(default_factory=set)
     signalled: bool = False
     """A delivery came in for one of the open waits since the instance parked."""
 
@@ -101,7 +104,7 @@ class MemoryJournal:
         if refused is not None:
             return refused
         self._apply(entry, commit)
-        return Committed(len(entry.rows))
+        return Committed(len(entry.rows), cancel_reason=entry.row.cancel_reason)
 
     async def claim(self, instance_id: UUID, *, owner: str, ttl: timedelta) -> Claimed | Refused:
         entry = self._entries.get(instance_id)
@@ -157,6 +160,36 @@ class MemoryJournal:
             return Refused(Refusal.UNKNOWN_INSTANCE)
         return self._accept(entry, delivery)
 
+    async def request_cancel(self, instance_id: UUID, reason: str) -> Refused | None:
+        entry = self._entries.get(instance_id)
+        if entry is None:
+            return Refused(Refusal.UNKNOWN_INSTANCE)
+        if entry.row.state.is_terminal:
+            return Refused(Refusal.INSTANCE_TERMINAL)
+        if entry.row.cancel_reason is None:
+            entry.row = replace(entry.row, cancel_reason=reason)
+        entry.signalled = entry.signalled or entry.row.state is State.SUSPENDED
+        return None
+
+    async def prune(self, *, older_than: datetime, states: Collection[State] = TERMINAL, batch: int = 1000) -> Pruned:
+        # What it removes is the same at once and in batches: nothing else runs in between.
+        gone = [entry for entry in self._entries.values() if self._is_prunable(entry, older_than, states)]
+        for entry in gone:
+            del self._entries[entry.row.instance_id]
+        return Pruned(
+            instances=len(gone),
+            steps=sum(len(entry.rows) for entry in gone),
+            events=sum(len(entry.events) for entry in gone),
+            deliveries=sum(len(entry.inbox) for entry in gone),
+        )
+
+    def _is_prunable(self, entry: _Entry, older_than: datetime, states: Collection[State]) -> bool:
+        row = entry.row
+        if not row.state.is_terminal or row.state not in states or row.updated_at >= older_than:
+            return False
+        parent = None if row.parent_instance_id is None else self._entries.get(row.parent_instance_id)
+        return entry.events.keys() <= entry.published and (parent is None or parent.row.state.is_terminal)
+
     async def read(self, instance_id: UUID) -> History | None:
         entry = self._entries.get(instance_id)
         return None if entry is None else entry.history()
@@ -173,6 +206,11 @@ class MemoryJournal:
     async def events(self, instance_id: UUID) -> Sequence[StagedEvent]:
         entry = self._entries.get(instance_id)
         return () if entry is None else tuple(entry.events.values())
+
+    async def mark_published(self, instance_id: UUID, event_ids: Collection[UUID]) -> None:
+        entry = self._entries.get(instance_id)
+        if entry is not None:
+            entry.published.update(entry.events.keys() & set(event_ids))
 
     async def live_leases(self, instance_id: UUID) -> int:
         entry = self._entries.get(instance_id)
@@ -238,8 +276,8 @@ class MemoryJournal:
         entry.taken.update(commit.taken_deliveries)
         row_now = entry.row
         if commit.state is not None:
-            entry.signalled = False
             row_now = replace(row_now, state=commit.state, waits=commit.waits)
+            entry.signalled = commit.state is State.SUSPENDED and row_now.cancel_reason is not None
         entry.row = replace(
             row_now,
             updated_at=now,

@@ -112,6 +112,7 @@ def read_instance(document: Mapping[str, Any]) -> InstanceRow:
         parent_scope=document["parent_scope"],
         parent_step_id=document["parent_step_id"],
         waits=_read_waits(document["waits"] or ()),
+        cancel_reason=document["cancel_reason"],
     )
 
 

@@ -21,6 +21,7 @@ from flowx_runtime.journal.postgres.migrating import check, migrate
 from flowx_runtime.journal.postgres.queries import queries
 from flowx_runtime.journal.postgres.transaction import PostgresStepTransaction, read_answer, step_transaction
 from flowx_runtime.journal.records import (
+    TERMINAL,
     Claimed,
     Commit,
     Committed,
@@ -30,6 +31,7 @@ from flowx_runtime.journal.records import (
     InstanceRow,
     Lease,
     NewInstance,
+    Pruned,
     Refusal,
     Refused,
     StagedEvent,
@@ -138,6 +140,18 @@ class PostgresJournal:
         (refusal,) = await self._one("deliver", [instance_id, delivery_document(delivery)])
         return None if refusal is None else Refused(Refusal(refusal))
 
+    async def request_cancel(self, instance_id: UUID, reason: str) -> Refused | None:
+        (refusal,) = await self._one("request_cancel", [instance_id, reason.replace("\x00", "\ufffd")])
+        return None if refusal is None else Refused(Refusal(refusal))
+
+    async def prune(self, *, older_than: datetime, states: Collection[State] = TERMINAL, batch: int = 1000) -> Pruned:
+        total = (0, 0, 0, 0)
+        while True:
+            counts = await self._one("prune", [older_than, [state.value for state in states], batch])
+            total = tuple(before + count for before, count in zip(total, counts, strict=True))
+            if counts[0] < batch:
+                return Pruned(*total)
+
     async def read(self, instance_id: UUID) -> History | None:
         (document,) = await self._one("read", [instance_id])
         return None if document is None else read_history(document)
@@ -152,6 +166,9 @@ class PostgresJournal:
 
     async def events(self, instance_id: UUID) -> Sequence[StagedEvent]:
         return [StagedEvent(*row) for row in await self._connections.fetch(self._sql["events"], [instance_id])]
+
+    async def mark_published(self, instance_id: UUID, event_ids: Collection[UUID]) -> None:
+        await self._connections.fetch(self._sql["mark_published"], [instance_id, list(event_ids)])
 
     async def live_leases(self, instance_id: UUID) -> int:
         (count,) = await self._one("live_leases", [instance_id])

@@ -59,8 +59,8 @@ async def step_transaction(connections: Connections, apply_commit: bytes) -> Asy
 
 
 def read_answer(refusal: str | None, detail: str | None, last_sequence: int | None) -> Committed | Refused:
-    """The answer row of `apply_commit`."""
+    """The answer row of `commit_and_look`."""
     if refusal is not None:
         return Refused(Refusal(refusal), detail or "")
     assert last_sequence is not None
-    return Committed(last_sequence)
+    return Committed(last_sequence, cancel_reason=detail)

@@ -6,7 +6,7 @@ select * from {schema}.start_instance(%s);
 
 -- name: commit
 -- Locks the instance row until the end of the transaction.
-select * from {schema}.apply_commit(%s);
+select * from {schema}.commit_and_look(%s);
 
 -- name: claim
 -- Locks the instance row and raises its fence before it reads the history.
@@ -68,4 +68,17 @@ select clock_timestamp();
 
 -- name: write_group
 -- Locks the instance rows that nobody holds, and answers `busy` for the others.
-select * from {schema}.write_group(%s, %s, %s);
+select * from {schema}.write_group_and_look(%s, %s, %s);
+
+-- name: request_cancel
+-- Locks the instance row, which a parking commit locks as well.
+select {schema}.request_cancel(%s, %s);
+
+-- name: mark_published
+-- Locks the events.
+update {schema}.outbox_event set published_at = clock_timestamp()
+    where instance_id = %s and event_id = any (%s) and published_at is null;
+
+-- name: prune
+-- Locks the instance rows it removes; skips those that are locked.
+select * from {schema}.prune(%s, %s, %s);

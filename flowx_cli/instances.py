@@ -1,0 +1,44 @@
+"""Opens a host on the project in this folder, for verbs that work on an instance that is there already."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+from uuid import UUID
+
+from flowx_cli.building import configured
+from flowx_cli.database import database
+from flowx_cli.project import load_capabilities, load_catalog
+from flowx_cli.running import Ran
+from flowx_compiler.errors import UsageProblem
+from flowx_runtime import FlowHost, PostgresJournal
+
+T = TypeVar("T")
+
+
+async def on_host(dsn: str | None, work: Callable[[FlowHost], Awaitable[T]]) -> T:
+    """Do something with a host that goes on with nothing by itself.
+
+    Raises:
+        UsageProblem: the folder has several applications.
+        FlowxError: the project is not built, the store unreachable, or the work refused.
+    """
+    config, *others = configured(Path())
+    if others:
+        raise UsageProblem("this project has several applications: run from a folder with one")
+    catalog = load_catalog(config)
+    with database(dsn, data=config.root / ".flowx" / "postgres") as server:
+        journal = await PostgresJournal.open(server.dsn)
+        host = FlowHost(catalog, load_capabilities(config), journal=journal, sweep_interval=None)
+        async with host:
+            return await work(host)
+
+
+async def cancel(instance_id: UUID, reason: str, *, dsn: str | None) -> Ran:
+    """Cancel an instance; gives how it then stands, with its rows."""
+
+    async def cancelled(host: FlowHost) -> Ran:
+        return Ran(await host.cancel(instance_id, reason), await host.inspect(instance_id))
+
+    return await on_host(dsn, cancelled)
