@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable
@@ -40,6 +41,15 @@ async def invoke(use: CapabilityUse, call: Call, request: Any, context: StepRun)
         value = await call(request, context)
     except Exception as error:  # whatever a capability raises fails the step, never the host
         return Answer(None, told(error, request, context), _since(begun))
+    except (asyncio.CancelledError, GeneratorExit, SystemExit) as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        # Nobody cancels this run: something inside the capability was cancelled, or it tried to end the process.
+        # Passing that on would leave no row, and the effect would be repeated without end.
+        defect = RuntimeError(f"the capability let {type(error).__name__} out")
+        defect.__cause__ = error
+        return Answer(None, told(defect, request, context), _since(begun))
     if use.result is not None and not isinstance(value, use.result):
         return Answer(None, wrong_result(use, value), _since(begun))
     return Answer(value, None, _since(begun))

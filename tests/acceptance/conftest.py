@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from uuid import UUID
 
 import psycopg
@@ -20,6 +21,20 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 for example in ("polling", "offers", "workflow"):
     if str(EXAMPLES / example) not in sys.path:
         sys.path.insert(0, str(EXAMPLES / example))
+
+
+async def run_that_is_cancelled(host: Any, flow: str, request: Any) -> None:
+    """Run a flow in a task of its own, which a capability cancels: what a process that goes away does to it."""
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.create_task(host.run(flow, request))
+
+
+def cancel_this_run() -> NoReturn:
+    """Cancel the task that runs the flow, and be cancelled: no row is written."""
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    raise asyncio.CancelledError
 
 
 class VirtualClock:

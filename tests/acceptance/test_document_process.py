@@ -13,7 +13,7 @@ from polling.ocr_provider import OcrProvider, ReviewQueue
 from polling.plans import CATALOG
 
 from flowx_runtime import Completed, Failed, Suspended
-from tests.acceptance.conftest import Database, VirtualClock
+from tests.acceptance.conftest import Database, VirtualClock, cancel_this_run, run_that_is_cancelled
 
 DOCUMENT = SubmitDocument(document_id="doc-1", content_type="application/pdf", pages=12)
 
@@ -95,13 +95,12 @@ async def test_a_resume_past_a_finished_poll_does_not_poll_again(
 
         def fields(self, job_id: str) -> dict[str, str]:
             if self.stop:
-                raise asyncio.CancelledError
+                cancel_this_run()
             return super().fields(job_id)
 
     stopping = StopsBeforeExtracting(0.0, clock)
     async with open_host(CATALOG, capabilities(stopping)) as host:
-        with pytest.raises(asyncio.CancelledError):
-            await host.run("document.process", DOCUMENT)
+        await run_that_is_cancelled(host, "document.process", DOCUMENT)
     (instance_id,) = database.rows("select instance_id from flow_instance")[0]
     assert database.steps(instance_id) == ["|0|ocr.upload|Success", "0|2|ocr.status|Success"]
     asked = stopping.questions

@@ -204,15 +204,33 @@ async def test_a_run_that_loses_its_lease_stops_and_does_not_unwind():
     assert await scene.rows() == ["|0|ocr.upload|Success"]
 
 
+@pytest.mark.parametrize("left", [asyncio.CancelledError, GeneratorExit, SystemExit])
+async def test_a_cancellation_that_a_capability_makes_itself_is_a_failure_and_no_endless_repeat(
+    left: type[BaseException],
+):
+    scene = Scene(plan(upload(0), archive(1)))
+
+    def leaves():
+        raise left
+
+    scene.world.hooks["offer.archive"] = leaves
+    outcome = await scene.host.run("document.process", ORDER)
+    assert isinstance(outcome, Failed)
+    assert outcome.error.code == "capability.unhandled"
+
+
 async def test_a_cancelled_attempt_leaves_no_row_and_no_lease():
     scene = Scene(plan(upload(0), archive(1)))
 
+    run = asyncio.create_task(scene.host.run("document.process", ORDER))
+
     def cancelled():
+        run.cancel()
         raise asyncio.CancelledError
 
     scene.world.hooks["offer.archive"] = cancelled
     with pytest.raises(asyncio.CancelledError):
-        await scene.host.run("document.process", ORDER)
+        await run
     assert await scene.rows() == ["|0|ocr.upload|Success"]
     assert await scene.journal.live_leases(scene.only()) == 0
     scene.world.hooks.clear()
