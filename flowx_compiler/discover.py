@@ -122,10 +122,17 @@ def _python_files(start: Path) -> Iterator[tuple[Path, list[str]]]:
             if entry.is_dir(follow_symlinks=False):
                 if not entry.name.startswith(".") and entry.name not in _SKIPPED and not _is_environment(entry.path):
                     folders.append(entry.path)
-            elif entry.name.endswith(".py") and entry.is_file():
+            elif entry.name.endswith(".py") and _is_file(entry):
                 names.append(entry.name)
         if names:
             yield Path(folder), names
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link that leads to itself
+        return False
 
 
 def _is_environment(folder: str) -> bool:

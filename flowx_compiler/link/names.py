@@ -153,7 +153,8 @@ class Names:
                 return found
         if binding is None:
             return None
-        if binding.imported is None:
+        if binding.imported is None or self.is_conditional(module, name):
+            # Which branch ran is known to the module alone when it runs: what it has under the name is what counts.
             return f"{module}.{name}"
         source, taken = binding.imported
         return source if taken is None else self._member(source, taken, seen)
