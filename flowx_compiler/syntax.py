@@ -9,6 +9,7 @@ Lines and columns count from 1; columns count code points, as editors do. `end_c
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 
@@ -288,3 +289,15 @@ class Module(NamedTuple):
     """The source's lines without their ends, for excerpts and lifting."""
     directives: tuple[Directive, ...]
     problems: tuple[Problem, ...]
+
+
+def walk(part: object) -> Iterator[object]:
+    """Every node below a piece of syntax, the outermost first; a chain is walked without recursion."""
+    open_parts = [part]
+    while open_parts:
+        current = open_parts.pop()
+        if isinstance(current, tuple):
+            if type(current) is not tuple:
+                yield current
+            # Most parts are spans and texts; they are many, and below them is nothing.
+            open_parts += [inner for inner in current[::-1] if isinstance(inner, tuple) and type(inner) is not Span]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flowx_compiler.check.reads import qualified, walk
+from flowx_compiler.check.reads import qualified
 from flowx_compiler.check.state import changing_names
 from flowx_compiler.findings import Place
 from flowx_compiler.model import DataFunction, Program
-from flowx_compiler.syntax import Attribute, Call, Expr, Function, Name
+from flowx_compiler.syntax import Attribute, Call, Expr, Function, Name, walk
 
 CLOCK = "the machine's clock"
 RANDOM = "randomness from outside the run"

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from flowx_compiler.check.ambient import ambient
 from flowx_compiler.check.own_code import bodies, flow_bodies
-from flowx_compiler.check.reads import qualified, walk
+from flowx_compiler.check.reads import qualified
 from flowx_compiler.findings import Place
 from flowx_compiler.model import Contract, Program
-from flowx_compiler.syntax import Assign, Attribute, Name
+from flowx_compiler.syntax import Assign, Attribute, Name, walk
 
 
 @dataclass(frozen=True, slots=True)

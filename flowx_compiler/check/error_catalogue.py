@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flowx_compiler.check.reads import calls, qualified, walk
+from flowx_compiler.check.reads import calls, qualified
 from flowx_compiler.model import Capability, Program
-from flowx_compiler.syntax import Attribute, Block, Call, Class, Expr, Function, Name, Raise, Stmt
+from flowx_compiler.syntax import Attribute, Block, Call, Class, Expr, Function, Name, Raise, Stmt, walk
 
 
 def error_catalogue(program: Program, capability: Capability) -> tuple[str, ...] | None:

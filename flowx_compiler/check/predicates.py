@@ -7,9 +7,9 @@ from typing import assert_never
 
 from flowx_compiler import model
 from flowx_compiler.check.constructs import constructs
-from flowx_compiler.check.reads import qualified, walk
+from flowx_compiler.check.reads import qualified
 from flowx_compiler.model import DataFunction, Flow, Program, TypeExpr
-from flowx_compiler.syntax import Attribute, Call, Expr, Function, Lambda, Name, Operation, Return
+from flowx_compiler.syntax import Attribute, Call, Expr, Function, Lambda, Name, Operation, Return, walk
 
 
 def predicates(flow: Flow) -> Iterator[DataFunction]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flowx_compiler.findings import Place
 from flowx_compiler.model import DataFunction, Program
-from flowx_compiler.syntax import Attribute, Call, Expr, Function, Lambda, Name, Span
+from flowx_compiler.syntax import Attribute, Call, Expr, Function, Lambda, Name, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +42,6 @@ def calls(part: object) -> Iterator[Call]:
     for node in walk(part):
         if isinstance(node, Call):
             yield node
-
-
-def walk(part: object) -> Iterator[object]:
-    """Every node below a piece of syntax, the outermost first; a chain is walked without recursion."""
-    open_parts = [part]
-    while open_parts:
-        current = open_parts.pop()
-        if isinstance(current, tuple):
-            if type(current) is not tuple:
-                yield current
-            # Most parts are spans and texts; they are many, and below them is nothing.
-            open_parts += [inner for inner in current[::-1] if isinstance(inner, tuple) and type(inner) is not Span]
 
 
 def qualified(program: Program, module: str, expression: Expr) -> str | None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flowx_compiler.check.reads import qualified, walk
+from flowx_compiler.check.reads import qualified
 from flowx_compiler.findings import Place
 from flowx_compiler.model import Program
 from flowx_compiler.syntax import (
@@ -22,6 +22,7 @@ from flowx_compiler.syntax import (
     Other,
     Span,
     Subscript,
+    walk,
 )
 
 _MUTATORS = frozenset(

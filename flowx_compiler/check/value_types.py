@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from flowx_compiler.check.ambient import project_function
 from flowx_compiler.check.predicates import value_type
-from flowx_compiler.check.reads import qualified, walk
+from flowx_compiler.check.reads import qualified
 from flowx_compiler.model import DataFunction, Flow, Program
-from flowx_compiler.syntax import Call, Constant, Expr, Function, Lambda, Operation, Return
+from flowx_compiler.syntax import Call, Constant, Expr, Function, Lambda, Operation, Return, walk
 
 
 def given_types(program: Program, flow: Flow, function: DataFunction) -> tuple[tuple[str, Expr], ...] | None:

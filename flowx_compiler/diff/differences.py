@@ -28,7 +28,6 @@ from flowx_compiler.diff.shapes import (
     Values,
     describe,
     normalise,
-    references,
 )
 
 
@@ -46,6 +45,8 @@ class Change(Enum):
     OPENED = "keeps fields that are not listed"
     CLOSED = "refuses fields that are not listed"
     OPAQUE = "cannot be compared"
+    MARKED = "is marked sensitive"
+    UNMARKED = "is no longer marked sensitive"
 
 
 _BY_RELATION = {
@@ -260,10 +261,13 @@ class _Walk:
             return Relation.NARROWER if Anything() in before else Relation.WIDER
         for alternative in tuple(before):
             if alternative in after:
+                partner = after.pop(after.index(alternative))
                 before.remove(alternative)
-                after.remove(alternative)
-                for name in references(Shape((alternative,))):
-                    self.leads_to[name, name] = None
+                # Equal shapes may still differ in marks, and name the contracts to go on with.
+                if isinstance(alternative, Reference):
+                    self.leads_to[alternative.name, alternative.name] = None
+                elif isinstance(alternative, Items | Dictionary | Model):
+                    self._one(path, alternative, partner)
         relation = self._similar(path, before, after)
         if before:
             relation = relation.and_(Relation.NARROWER)
@@ -359,6 +363,8 @@ class _Walk:
             self.report(path, Change.OPENED if opened else Change.CLOSED, _extra(old), _extra(new))
 
     def _field(self, place: str, old: Field, new: Field) -> None:
+        if old.is_sensitive != new.is_sensitive:
+            self.report(place, Change.MARKED if new.is_sensitive else Change.UNMARKED, "", "")
         presence = Relation.SAME
         if old.is_required != new.is_required:
             presence = Relation.NARROWER if new.is_required else Relation.WIDER

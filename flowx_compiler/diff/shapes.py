@@ -8,7 +8,7 @@ descriptions, default values, examples) are dropped.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -40,6 +40,36 @@ _STRUCTURE: Mapping[str, tuple[str, ...]] = {
 _KNOWN = frozenset(word for table in (_LIMITS, _STRUCTURE) for words in table.values() for word in words) | frozenset(
     ("type", "anyOf", "oneOf", "allOf", "enum", "const", "$ref")
 )
+
+
+def _is_schema(value: Any) -> bool:
+    return isinstance(value, dict | bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _are(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(check(item) for item in value)
+
+
+_KINDS: Mapping[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("anyOf", "oneOf", "allOf", "prefixItems"), _are(_is_schema)),
+    **dict.fromkeys(("items", "additionalProperties", "propertyNames"), _is_schema),
+    **dict.fromkeys((word for words in _LIMITS.values() for word in words), _is_number),
+    **dict.fromkeys(("format", "pattern", "$ref"), _is_text),
+    "uniqueItems": lambda value: isinstance(value, bool),
+    "properties": lambda value: isinstance(value, dict) and all(_is_schema(member) for member in value.values()),
+    "required": _are(_is_text),
+    "type": lambda value: _is_text(value) or (bool(value) and _are(_is_text)(value)),
+    "enum": lambda value: isinstance(value, list),
+    "const": lambda _: True,
+}
 
 Limits: TypeAlias = tuple[tuple[str, Any], ...]
 
@@ -149,12 +179,12 @@ def normalise(schema: Any, scope: str = "") -> Shape:
         return Shape((Anything(),))
     if OPAQUE in schema:
         return Shape((Opaque(str(schema[OPAQUE])),))
-    if "$ref" in schema:
-        return Shape((Reference(_target(str(schema["$ref"]), scope)),))
+    if isinstance(schema.get("$ref"), str):
+        return Shape((Reference(_target(schema["$ref"], scope)),))
     used = {word for word in schema if word not in _ANNOTATIONS and not word.startswith("x-")}
     if not used:
         return Shape((Anything(),))
-    if used - _KNOWN:
+    if used - _KNOWN or not _is_well_formed(schema, used):
         return Shape((_unknown(schema, used),))
     for word in ("anyOf", "oneOf"):
         if used == {word}:
@@ -171,23 +201,9 @@ def normalise(schema: Any, scope: str = "") -> Shape:
     return _typed(schema, used, scope)
 
 
-def references(shape: Shape) -> Iterator[str]:
-    """Every contract a shape names, in order, wherever it is nested."""
-    for alternative in shape.alternatives:
-        match alternative:
-            case Reference(name):
-                yield name
-            case Items(item, prefix, _):
-                for part in (*prefix, *(() if item is None else (item,))):
-                    yield from references(part)
-            case Dictionary(key, value, _):
-                for part in (*(() if key is None else (key,)), value):
-                    yield from references(part)
-            case Model(fields, _, _):
-                for member in fields:
-                    yield from references(member.shape)
-            case _:
-                pass
+def _is_well_formed(schema: Mapping[str, Any], used: set[str]) -> bool:
+    """Whether every word has the kind of value that JSON Schema gives it."""
+    return all(_KINDS[word](schema[word]) for word in used)
 
 
 def describe(shape: Shape) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeAlias
 
-from flowx_compiler.diff.differences import Contracts, Definition
+from flowx_compiler.diff.differences import Change, Contracts, Definition
 from flowx_compiler.diff.document import TypeRef
+from flowx_compiler.diff.shapes import Model
 
 
 class Direction(Enum):
@@ -85,13 +88,21 @@ class Met:
 
 
 @dataclass(frozen=True, slots=True)
+class MovedMarks:
+    """Members of the contract in one place that are, or are no longer, marked sensitive."""
+
+    use: Use
+    unmarked: tuple[str, ...]
+    marked: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
     """Every use, told apart."""
 
     replaced: tuple[Use, ...]
     """Another contract of another shape stands there now; what differs inside is not told field by field."""
-    sensitive: tuple[Use, ...]
-    """Those that hold a contract on both sides."""
+    marks: tuple[MovedMarks, ...]
     accepted: tuple[Met, ...]
     produced: tuple[Met, ...]
     renames: tuple[tuple[str, str], ...]
@@ -103,32 +114,35 @@ class Usage:
         return self.accepted if direction is Direction.ACCEPTED else self.produced
 
 
+ContractPair: TypeAlias = tuple[str, str]
+
+
 def find_usage(contracts: Contracts, uses: Iterable[Use]) -> Usage:
     """Compare every contract that both documents use in the same place, and what those refer to."""
-    listed = tuple(uses)
     replaced: list[Use] = []
-    roots: list[tuple[Use, tuple[str, str]]] = []
-    for use in listed:
-        if use.old is None and use.new is None:
-            continue
+    holding: list[tuple[Use, ContractPair]] = []
+    told: list[tuple[Use, ContractPair]] = []
+    for use in uses:
         if use.old is None or use.new is None:
-            replaced.append(use)
+            if use.old is not use.new:
+                replaced.append(use)
             continue
         pair = (use.old.type, use.new.type)
+        holding.append((use, pair))
         if use.old.type == use.new.type:
-            roots.append((use, pair))
+            told.append((use, pair))
         elif contracts.are_equal(*pair):
             contracts.renames.add(pair)
         elif use.place in (Place.SIGNAL, Place.EVENT):
             # No code says "type replaced" of these, and a delivery knows fields, not names.
-            roots.append((use, pair))
+            told.append((use, pair))
         else:
             replaced.append(use)
-    definitions = _reachable(contracts, [pair for _, pair in roots])
-    met = {direction: tuple(_met(definitions, roots, direction)) for direction in Direction}
+    definitions = _reachable(contracts, [pair for _, pair in holding])
+    met = {direction: tuple(_met(definitions, told, direction)) for direction in Direction}
     return Usage(
         replaced=tuple(replaced),
-        sensitive=tuple(use for use in listed if use.old is not None and use.new is not None),
+        marks=tuple(_moved_marks(contracts, definitions, holding)),
         accepted=met[Direction.ACCEPTED],
         produced=met[Direction.PRODUCED],
         renames=tuple(sorted(contracts.renames)),
@@ -136,8 +150,8 @@ def find_usage(contracts: Contracts, uses: Iterable[Use]) -> Usage:
     )
 
 
-def _reachable(contracts: Contracts, roots: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Definition]:
-    found: dict[tuple[str, str], Definition] = {}
+def _reachable(contracts: Contracts, roots: Iterable[ContractPair]) -> dict[ContractPair, Definition]:
+    found: dict[ContractPair, Definition] = {}
     waiting = list(roots)
     while waiting:
         pair = waiting.pop()
@@ -148,32 +162,72 @@ def _reachable(contracts: Contracts, roots: Iterable[tuple[str, str]]) -> dict[t
 
 
 def _met(
-    definitions: dict[tuple[str, str], Definition],
-    roots: list[tuple[Use, tuple[str, str]]],
-    direction: Direction,
+    definitions: Mapping[ContractPair, Definition], told: Iterable[tuple[Use, ContractPair]], direction: Direction
 ) -> Iterator[Met]:
-    users: dict[tuple[str, str], list[str]] = {}
-    for use, pair in roots:
-        if use.place.direction is direction:
-            users.setdefault(pair, []).append(use.who)
-    referrers: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for pair, definition in definitions.items():
-        for target in definition.leads_to:
-            referrers.setdefault(target, []).append(pair)
+    uses = sorted((use.who, pair) for use, pair in told if use.place.direction is direction)
+    reaching = _reaching(definitions, [pair for _, pair in uses])
     for pair in sorted(pair for pair, definition in definitions.items() if definition.differences):
-        who: set[str] = set()
-        for above in _all_above(pair, referrers):
-            who.update(users.get(above, ()))
+        who = tuple(dict.fromkeys(uses[number][0] for number in _numbers(reaching.get(pair, 0))))
         if who:
-            yield Met(*pair, definitions[pair], tuple(sorted(who)))
+            yield Met(*pair, definitions[pair], who)
 
 
-def _all_above(pair: tuple[str, str], referrers: dict[tuple[str, str], list[tuple[str, str]]]) -> set[tuple[str, str]]:
-    found = {pair}
-    waiting = [pair]
+def _moved_marks(
+    contracts: Contracts, definitions: Mapping[ContractPair, Definition], holding: list[tuple[Use, ContractPair]]
+) -> Iterator[MovedMarks]:
+    reaching = _reaching(definitions, [pair for _, pair in holding])
+    moved: dict[int, dict[Change, set[str]]] = {}
+    for pair, definition in definitions.items():
+        for difference in definition.differences:
+            if difference.change in (Change.MARKED, Change.UNMARKED):
+                for number in _numbers(reaching.get(pair, 0)):
+                    is_root = holding[number][1] == pair
+                    name = difference.path if is_root else f"{pair[1].rpartition('.')[2]}.{difference.path}"
+                    moved.setdefault(number, {}).setdefault(difference.change, set()).add(name)
+    for number, (use, _) in enumerate(holding):
+        if use.old is None or use.new is None:
+            continue
+        found = moved.get(number, {})
+        unmarked = found.get(Change.UNMARKED, set()) | _listed_only(contracts, use.old, use.new, is_new=True)
+        marked = found.get(Change.MARKED, set()) | _listed_only(contracts, use.new, use.old, is_new=False)
+        if unmarked or marked:
+            yield MovedMarks(use, tuple(sorted(unmarked)), tuple(sorted(marked)))
+
+
+def _listed_only(contracts: Contracts, here: TypeRef, there: TypeRef, *, is_new: bool) -> set[str]:
+    """Names that one reference lists as sensitive, and that are in the other contract without a mark."""
+    names = set(here.sensitive) - set(there.sensitive)
+    if not names:
+        return names
+    models = [item for item in contracts.shape(there.type, is_new=is_new).alternatives if isinstance(item, Model)]
+    if not models:
+        return names  # nobody can say that the member is gone
+    return {member.name for model in models for member in model.fields if not member.is_sensitive} & names
+
+
+def _reaching(definitions: Mapping[ContractPair, Definition], roots: list[ContractPair]) -> dict[ContractPair, int]:
+    """For each pair, which roots lead to it, as a set of bits: contracts are shared by hundreds of flows."""
+    reaching: dict[ContractPair, int] = {}
+    for number, root in enumerate(roots):
+        reaching[root] = reaching.get(root, 0) | 1 << number
+    waiting = deque(reaching)
+    queued = set(waiting)
     while waiting:
-        for above in referrers.get(waiting.pop(), ()):
-            if above not in found:
-                found.add(above)
-                waiting.append(above)
-    return found
+        pair = waiting.popleft()
+        queued.discard(pair)
+        for target in definitions[pair].leads_to:
+            before = reaching.get(target, 0)
+            after = before | reaching[pair]
+            if after != before:
+                reaching[target] = after
+                if target not in queued:
+                    queued.add(target)
+                    waiting.append(target)
+    return reaching
+
+
+def _numbers(bits: int) -> Iterator[int]:
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from flowx_compiler.check.reads import calls, walk
+from flowx_compiler.check.reads import calls
 from flowx_compiler.findings import Place
 from flowx_compiler.fix.edits import Edit
 from flowx_compiler.model import Program
-from flowx_compiler.syntax import Attribute, Call, Function, Import, Lambda, Module, Span
+from flowx_compiler.syntax import Attribute, Call, Function, Import, Lambda, Module, Span, walk
 
 
 def module_of(program: Program, place: Place) -> Module | None:

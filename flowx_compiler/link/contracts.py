@@ -257,6 +257,14 @@ def error_type(project: Project, qualified: str) -> ErrorType | None:
     return project.errors[qualified]
 
 
+def _is_category(value: object) -> bool:
+    match value:
+        case ("enum", str(owner), str(member)):
+            return owner == f"{RUNTIME}Category" and member in _CATEGORIES
+        case _:
+            return False
+
+
 def _read_error(project: Project, qualified: str, module: str, syntax: Class) -> ErrorType | None:
     parent: ErrorType | None = None
     code = category = None
@@ -268,6 +276,13 @@ def _read_error(project: Project, qualified: str, module: str, syntax: Class) ->
             code = project.constants.literal(module, base.value)
         elif base.keyword == "category":
             category = project.constants.literal(module, base.value)
+            if not _is_category(category):
+                project.problems.add(
+                    ids.NOT_IN_SET,
+                    project.place(module, base.value.span),
+                    f"`category` of {syntax.name} is not one of the six there are",
+                    f"write one of {', '.join(f'`Category.{member}`' for member in _CATEGORIES)}",
+                )
     if parent is None:
         return None
     place = project.place(module, syntax.name_span)

@@ -25,7 +25,7 @@ from flowx_compiler.model import (
     Signal,
     Value,
 )
-from flowx_compiler.syntax import Attribute, Call, Constant, Expr, Function, Lambda, Name
+from flowx_compiler.syntax import Attribute, Call, Compound, Constant, Expr, Function, Lambda, Name, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +205,17 @@ class ValueReader:
                 "return the value",
             )
             return None
-        local = qualified is None
-        if local and not self._free_names_resolve(around, syntax):
+        if any(isinstance(node, Compound) and node.kind == "await" for node in walk(syntax)):
+            self._project.problems.add(
+                ids.ASYNC_FUNCTION,
+                at,
+                f"the function given to `{call}` awaits, and is called without an event loop",
+                "do asynchronous work in a step, and use its result",
+            )
+            return None
+        # A named function is imported from its own module, where it sees nothing of the definition around the call.
+        home = around if qualified is None else Surroundings(module, {}, frozenset())
+        if not self._free_names_resolve(home, syntax):
             return None
         return DataFunction(module, syntax, parameters[0].name, qualified, place)
 

@@ -255,7 +255,9 @@ class Expressions:
         clause: cst.CompFor | None = node.for_in
         while clause is not None:
             bound += self.bound_names(clause.target)
-            parts.append(self.convert(clause.iter))
+            iterated = self.convert(clause.iter)
+            is_async = clause.asynchronous is not None
+            parts.append(Compound("await", (iterated,), (), iterated.span) if is_async else iterated)
             parts += [self._compound("condition", (item.test,), self.span(item.test)) for item in clause.ifs]
             clause = clause.inner_for_in
         if isinstance(node, cst.DictComp):

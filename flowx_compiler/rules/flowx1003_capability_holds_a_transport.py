@@ -18,11 +18,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowx_compiler.check.own_code import held
-from flowx_compiler.check.reads import qualified, walk
+from flowx_compiler.check.reads import qualified
 from flowx_compiler.findings import Finding, Place
 from flowx_compiler.model import Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
-from flowx_compiler.syntax import Attribute, Name, Span
+from flowx_compiler.syntax import Attribute, Name, Span, walk
 
 RULE = Rule("FLOWX1003", "capability-holds-a-transport", ERROR)
 

@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowx_compiler.check.own_code import bodies, held
-from flowx_compiler.check.reads import calls, qualified, walk
+from flowx_compiler.check.reads import calls, qualified
 from flowx_compiler.findings import Finding, Place, Related
 from flowx_compiler.model import Capability, Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
-from flowx_compiler.syntax import Attribute, Expr, Name, Span
+from flowx_compiler.syntax import Attribute, Expr, Name, Span, walk
 
 RULE = Rule("FLOWX1004", "capability-calls-a-capability", ERROR)
 

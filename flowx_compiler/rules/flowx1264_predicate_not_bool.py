@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowx_compiler.check.predicates import predicates
-from flowx_compiler.check.reads import walk
 from flowx_compiler.check.value_types import type_name
 from flowx_compiler.findings import Finding, Place
 from flowx_compiler.model import Program
 from flowx_compiler.rules.rule import WARNING, Example, Rule
-from flowx_compiler.syntax import Expr, Function, Lambda, Operation, Return
+from flowx_compiler.syntax import Expr, Function, Lambda, Operation, Return, walk
 
 RULE = Rule("FLOWX1264", "predicate-not-bool", WARNING)
 

@@ -15,11 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowx_compiler.check.predicates import data_functions
-from flowx_compiler.check.reads import walk
 from flowx_compiler.findings import Finding, Place
 from flowx_compiler.model import DataFunction, Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
-from flowx_compiler.syntax import Assign, Attribute, Call, Compound, Expr, Name, Span, Subscript
+from flowx_compiler.syntax import Assign, Attribute, Call, Compound, Expr, Name, Span, Subscript, walk
 
 RULE = Rule("FLOWX1265", "effect-in-a-data-function", ERROR, is_safety=True)
 

@@ -16,11 +16,10 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from flowx_compiler.check.predicates import data_functions, value_type
-from flowx_compiler.check.reads import walk
 from flowx_compiler.findings import Finding, Place, Related
 from flowx_compiler.model import Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
-from flowx_compiler.syntax import Attribute
+from flowx_compiler.syntax import Attribute, walk
 
 RULE = Rule("FLOWX1267", "unknown-member", ERROR, is_safety=True)
 

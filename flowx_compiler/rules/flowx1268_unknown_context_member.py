@@ -15,11 +15,10 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from flowx_compiler.check.predicates import data_functions
-from flowx_compiler.check.reads import walk
 from flowx_compiler.findings import Finding, Place
 from flowx_compiler.model import Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
-from flowx_compiler.syntax import Attribute, Name
+from flowx_compiler.syntax import Attribute, Name, walk
 
 RULE = Rule("FLOWX1268", "unknown-context-member", ERROR, is_safety=True)
 

@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowx_compiler.check.predicates import data_functions
-from flowx_compiler.check.reads import walk
 from flowx_compiler.findings import Finding, Place
 from flowx_compiler.model import Program
 from flowx_compiler.rules.rule import WARNING, Example, Rule
-from flowx_compiler.syntax import Attribute, Call, Constant, Expr, Name, Operation, Subscript
+from flowx_compiler.syntax import Attribute, Call, Constant, Expr, Name, Operation, Subscript, walk
 
 RULE = Rule("FLOWX1269", "identity-of-a-stored-value", WARNING)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from flowx_compiler.check.reads import walk
 from flowx_compiler.findings import Finding, Place
 from flowx_compiler.model import Program
 from flowx_compiler.rules import flowx1290_unused_suppression, flowx1291_suppression_without_reason
-from flowx_compiler.syntax import Argument, Attribute, Block, Call, Class, Directive, Function, Module, Stmt
+from flowx_compiler.syntax import Argument, Attribute, Block, Call, Class, Directive, Function, Module, Stmt, walk
 from flowx_compiler.verdict import Suppressed
 
 UNUSED = flowx1290_unused_suppression.RULE.id

@@ -28,3 +28,22 @@ def test_the_plan_takes_it_from_the_module_that_chose(choice: str, linked: Calla
     assert "from example import LIMIT" in plan
     assert "from slow" not in plan
     assert "from fast" not in plan
+
+
+def test_a_named_function_is_held_to_what_a_lambda_is(linked: Callable[..., Program]) -> None:
+    module = "def late(ctx: FlowContext[PlaceOrder]) -> bool:\n    return ctx.input.total > LATE\n"
+    text = example_text(Example("flow.when(late, lambda b: b.step(open_review))", module=module))
+    assert [problem.id for problem in linked(shop=shop(), example=text).problems] == ["FLOWX1275"]
+
+
+def test_an_awaiting_comprehension_in_a_lambda_is_refused(linked: Callable[..., Program]) -> None:
+    text = example_text(Example("flow.when(lambda ctx: [x async for x in ctx] == [], lambda b: b.step(open_review))"))
+    assert [problem.id for problem in linked(shop=shop(), example=text).problems] == ["FLOWX1262"]
+
+
+def test_a_category_that_does_not_exist_is_refused_with_those_that_do(linked: Callable[..., Program]) -> None:
+    module = 'from flowx_runtime import Category, FlowError\n\n\nclass Bad(FlowError, code="x.bad", category=Category.BUSINESS):\n'
+    text = example_text(Example("flow.step(open_review)", module=module + '    """Bad."""\n'))
+    (problem,) = linked(shop=shop(), example=text).problems
+    assert problem.id == "FLOWX1228"
+    assert "Category.CONFLICT" in problem.help

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowx_compiler.diff.comparison import Comparison
-from flowx_compiler.diff.marks import moved_marks
 from flowx_compiler.diff.rule import Finding, Rule, Verdict
 
 UNMARKED = Rule(
@@ -39,9 +38,8 @@ RULES = (UNMARKED, MARKED)
 
 def compare(comparison: Comparison) -> Iterator[Finding]:
     """Uses of a contract whose marks moved."""
-    for use in comparison.usage.sensitive:
-        unmarked, marked = moved_marks(comparison.contracts, use)
-        if unmarked:
-            yield UNMARKED.finding(use.subject, f"{', '.join(unmarked)} sensitive", "not marked")
-        if marked:
-            yield MARKED.finding(use.subject, "not marked", f"{', '.join(marked)} sensitive")
+    for moved in comparison.usage.marks:
+        if moved.unmarked:
+            yield UNMARKED.finding(moved.use.subject, f"{', '.join(moved.unmarked)} sensitive", "not marked")
+        if moved.marked:
+            yield MARKED.finding(moved.use.subject, "not marked", f"{', '.join(moved.marked)} sensitive")
