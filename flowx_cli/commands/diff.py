@@ -58,6 +58,8 @@ def command(
             raise click.UsageError("name two manifests, OLD and NEW, or a revision with --against")
         else:
             report = _files(old, new)
+    except RecursionError:
+        _refuse("a contract is nested too deeply to be compared", exits.COMMAND_WAS_WRONG)
     except NotThere as error:
         _refuse(str(error), exits.NOT_THERE)
     except DiffProblem as error:

@@ -150,6 +150,16 @@ def test_what_is_not_a_manifest_is_one_sentence(flowx: Flowx, documents: Documen
     assert ran.err.count("\n") == 1
 
 
+def test_a_contract_nested_too_deeply_is_one_sentence(flowx: Flowx, documents: Documents) -> None:
+    new = sample()
+    shape: Any = {"type": "string"}
+    for _ in range(400):
+        shape = {"type": "array", "items": shape}
+    new["contracts"]["shop.Mail"] = shape
+    ran = flowx(*documents(sample(), new))
+    assert (ran.code, ran.err) == (2, "flowx: a contract is nested too deeply to be compared\n")
+
+
 def test_a_missing_file_says_which_side(flowx: Flowx, documents: Documents) -> None:
     old, new = documents(sample(), sample())
     for files, sentence in ((("no.json", new), "the baseline no.json"), ((old, "no.json"), "the candidate no.json")):

@@ -135,3 +135,22 @@ def test_any_two_shapes_compare_and_pair_up(old: Document, new: Document, place:
     for finding in findings(before, after):
         mirrors = {(f"FLOWX-DIFF-{number}", finding.subject) for number in BY_CODE[finding.code].mirror}
         assert mirrors & back, f"{finding} undone is told by {sorted(back)}"
+
+
+words = st.sampled_from(
+    ["type", "anyOf", "properties", "required", "items", "enum", "$ref", "minimum", "maxLength", "additionalProperties"]
+)
+junk = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["string", "object", "shop.Line", "x"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(junk, junk)
+@settings(max_examples=150, deadline=None)
+def test_what_is_no_schema_is_compared_as_it_stands(old: Any, new: Any) -> None:
+    before, after = sample(), sample()
+    before["contracts"]["shop.Mail"], after["contracts"]["shop.Mail"] = old, new
+    assert findings(before, before) == []
+    assert bool(findings(before, after)) == bool(findings(after, before))
