@@ -155,13 +155,20 @@ def _existing(plans: Path) -> dict[str, str]:
 def _bytes_of(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write through a temporary file, so that a build that is killed leaves the old file or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Write through a temporary file, so that a build that is killed leaves the old file or the new one.
+
+    Raises:
+        UsageProblem: a file is where a folder has to be.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise UsageProblem(f"{path.parent} has to be a folder and is a file: move it, or name another place") from error
     with NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}.", delete=False) as temporary:
         temporary.write(text.encode())
     mode = path.stat().st_mode if path.exists() else 0o666 & ~_umask()

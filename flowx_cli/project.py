@@ -6,6 +6,7 @@ Only verbs that *run* flows come here: this imports the application's code. Comp
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any, ClassVar, cast
 
 from flowx_compiler.config import Config
 from flowx_runtime.authoring.errors import FlowxError
-from flowx_runtime.plan import Catalog
+from flowx_runtime.plan import Catalog, Plan
 
 
 class ProjectNotRunnable(FlowxError):
@@ -32,8 +33,8 @@ def load_catalog(config: Config) -> Catalog:
     try:
         package = import_module(config.plans)
     except ModuleNotFoundError as error:
-        if error.name is None or not config.plans.startswith(error.name):
-            raise
+        if error.name is None or not f"{config.plans}.".startswith(f"{error.name}."):
+            raise _import_failed(config.plans, error) from error
         raise ProjectNotRunnable(f"there is no package {config.plans!r} yet: run `flowx build` first") from error
     return cast("Catalog", package.CATALOG)
 
@@ -50,14 +51,38 @@ def load_capabilities(config: Config) -> list[object]:
     module, _, name = config.capabilities.partition(":")
     try:
         factory = cast("Callable[[], Iterable[Any]]", getattr(import_module(module), name))
-    except (ModuleNotFoundError, AttributeError) as error:
+    except Exception as error:  # whatever the application's own import raises
         raise ProjectNotRunnable(
-            f"[tool.flowx] capabilities names {config.capabilities!r}, which does not exist ({error}): "
+            f"[tool.flowx] capabilities names {config.capabilities!r}, which cannot be had ({error}): "
             "write it as 'package.module:function'"
         ) from error
     return list(factory())
 
 
+def load_plan(catalog: Catalog, flow: str) -> Plan[Any, Any]:
+    """Import the plan of a flow, and with it the application's code.
+
+    Raises:
+        UnknownPlan: the catalogue does not list it.
+        ProjectNotRunnable: the application's code cannot be imported.
+    """
+    try:
+        return catalog.plan(flow)
+    except FlowxError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise _import_failed(flow, error) from error
+
+
+def _import_failed(what: str, error: BaseException) -> ProjectNotRunnable:
+    """Name the line of the application at which importing it failed."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if "importlib" not in frame.filename and "flowx_" not in frame.filename]
+    where = f" at {own[-1].filename}:{own[-1].lineno}" if own else ""
+    return ProjectNotRunnable(f"importing {what!r} failed{where}: {type(error).__name__}: {error}")
+
+
 def _put_on_path(root: Path) -> None:
-    if str(root) not in sys.path:
-        sys.path.insert(0, str(root))
+    for folder in (root / "src", root):
+        if folder.is_dir() and str(folder) not in sys.path:
+            sys.path.insert(0, str(folder))

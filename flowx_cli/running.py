@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from flowx_cli.building import configured
 from flowx_cli.database import database
-from flowx_cli.project import load_capabilities, load_catalog
+from flowx_cli.project import load_capabilities, load_catalog, load_plan
 from flowx_compiler.errors import UsageProblem
 from flowx_runtime import Completed, Failed, FlowHost, Outcome, PostgresJournal, Suspended
 from flowx_runtime.engine.documents import Documents
@@ -86,7 +86,7 @@ async def run_once(flow: str, input_text: str, *, wait: bool, key: str | None, d
     if others:
         raise UsageProblem("this project has several applications: run from a folder with one")
     catalog = load_catalog(config)
-    plan = catalog.plan(flow)
+    plan = load_plan(catalog, flow)
     request = _input(plan, input_text)
     with database(dsn, data=config.root / ".flowx" / "postgres") as server:
         journal = await PostgresJournal.open(server.dsn)

@@ -41,8 +41,10 @@ class Config:
 
     @property
     def plans_folder(self) -> Path:
-        """Where the package of plans is, relative to the root."""
-        return Path(*self.plans.split("."))
+        """Where the package of plans is, relative to the root: beside the package it is part of, under `src` too."""
+        parts = self.plans.split(".")
+        is_under_src = len(parts) > 1 and (self.root / "src" / parts[0]).is_dir()
+        return Path("src", *parts) if is_under_src else Path(*parts)
 
 
 def find_pyproject(start: Path) -> Path | None:
@@ -114,6 +116,10 @@ def _check(pyproject: Path, key: str, value: object) -> None:
         raise UsageProblem(f"{where} does not give each file a list of rules: write {{ 'a.py' = ['FLOWX1012'] }}")
     if key == "severity" and not all(isinstance(word, str) for word in _values(value)):
         raise UsageProblem(f"{where} does not give each rule a text: write {{ FLOWX1012 = 'error' }}")
+    if key == "manifest" and (Path(str(value)).is_absolute() or ".." in Path(str(value)).parts):
+        raise UsageProblem(f"{where} leads out of the project: write a path below it")
+    if key == "plans" and str(value).split(".")[0].startswith("flowx_"):
+        raise UsageProblem(f"{where} is a package of flowx itself: write for example 'myapp.plans'")
     if key == "plans" and not all(part.isidentifier() for part in str(value).split(".")):
         raise UsageProblem(f"{where} is not the dotted name of a package: write for example 'myapp.plans'")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -210,20 +209,36 @@ def _reaching(definitions: Mapping[ContractPair, Definition], roots: list[Contra
     reaching: dict[ContractPair, int] = {}
     for number, root in enumerate(roots):
         reaching[root] = reaching.get(root, 0) | 1 << number
-    waiting = deque(reaching)
-    queued = set(waiting)
-    while waiting:
-        pair = waiting.popleft()
-        queued.discard(pair)
-        for target in definitions[pair].leads_to:
-            before = reaching.get(target, 0)
-            after = before | reaching[pair]
-            if after != before:
-                reaching[target] = after
-                if target not in queued:
-                    queued.add(target)
-                    waiting.append(target)
+    order = _callers_first(definitions, roots)
+    # Without recursive contracts one pass is enough, and a second one sees that nothing moved.
+    moved = any(definition.differences for definition in definitions.values())
+    while moved:
+        moved = False
+        for pair in order:
+            for target in definitions[pair].leads_to:
+                before = reaching.get(target, 0)
+                after = before | reaching[pair]
+                if after != before:
+                    reaching[target] = after
+                    moved = True
     return reaching
+
+
+def _callers_first(definitions: Mapping[ContractPair, Definition], roots: Iterable[ContractPair]) -> list[ContractPair]:
+    """Every pair that the roots lead to, each before what it refers to where no circle forbids it."""
+    finished: dict[ContractPair, None] = {}
+    entered: set[ContractPair] = set()
+    for root in roots:
+        waiting = [(root, False)]
+        while waiting:
+            pair, is_left = waiting.pop()
+            if is_left:
+                finished[pair] = None
+            elif pair not in entered:
+                entered.add(pair)
+                waiting.append((pair, True))
+                waiting.extend((target, False) for target in definitions[pair].leads_to)
+    return list(reversed(finished))
 
 
 def _numbers(bits: int) -> Iterator[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from keyword import iskeyword
 from typing import TypeVar
 
 from flowx_compiler.findings import Place
@@ -52,8 +53,10 @@ def _declarations(project: Project, module: Module, body: tuple[Stmt, ...], flow
             case Class() | Function() if _is_conditional(project, module, statement):
                 continue
             case Class():
+                _note_unimportable(project, module, statement)
                 _class(project, module, statement, flows)
             case Function():
+                _note_unimportable(project, module, statement)
                 capability(project, f"{module.name}.{statement.name}")
             case Block(suites=suites):
                 for suite in suites:
@@ -74,6 +77,20 @@ def _is_conditional(project: Project, module: Module, syntax: Class | Function) 
         "declare it once, at the top of the module",
     )
     return True
+
+
+def _note_unimportable(project: Project, module: Module, syntax: Class | Function) -> None:
+    """A plan imports what it uses: the module's own name has to be one."""
+    parts = module.name.split(".")
+    bad = next((part for part in parts if not part.isidentifier() or iskeyword(part)), None)
+    declared = any(project.decorator(module.name, syntax.decorators, name) for name in ("flow", "capability"))
+    if bad is not None and declared:
+        project.problems.add(
+            ids.DECLARED_INSIDE,
+            project.place(module.name, syntax.name_span),
+            f"{syntax.name} is in module {module.name!r}, and Python cannot import {bad!r}",
+            "give the file or folder a name that is an identifier, with underscores",
+        )
 
 
 def _class(project: Project, module: Module, syntax: Class, flows: dict[str, Flow]) -> None:

@@ -100,3 +100,52 @@ def test_twenty_nested_blocks_compile(project: Project) -> None:
     )
     run = project.flowx("build")
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_a_module_that_cannot_be_imported_is_refused(project: Project) -> None:
+    project.write("my-flows.py", FLOW.replace("order.place", "order.other"))
+    found = diagnostics(project)
+    assert [(item["file"], item["id"]) for item in found] == [("my-flows.py", "FLOWX1277")]
+
+
+def test_plans_of_a_package_under_src_go_beside_it_and_run(project: Project) -> None:
+    move(project, "src", "acme")
+    project.write("src/acme/__init__.py", "")
+    project.write("pyproject.toml", '[tool.flowx]\nsources = ["src/acme"]\nplans = "acme.plans"\n')
+    assert project.flowx("build").returncode == 0
+    assert (project.root / "src/acme/plans/order_place_v1_0_0.py").exists()
+    run = project.flowx("run", "order.place", "--input", "{}", "--dsn", "postgresql://127.0.0.1:1/none")
+    assert "is not the input of order.place" in run.stderr, run.stderr
+
+
+def test_the_application_s_own_import_error_is_told_with_its_line(project: Project) -> None:
+    assert project.flowx("build").returncode == 0
+    project.edit("shop.py", "from enum import Enum\n", "from enum import Enum\nimport nowhere_at_all\n")
+    run = project.flowx("run", "order.place", "--input", "{}")
+    assert run.returncode == 3
+    assert "shop.py:" in run.stderr
+    assert "nowhere_at_all" in run.stderr
+    assert "defect" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("setting", "word"),
+    [
+        ('manifest = "/tmp/x.json"', "manifest"),
+        ('manifest = "../x.json"', "manifest"),
+        ('plans = "flowx_runtime.p"', "plans"),
+    ],
+)
+def test_settings_that_lead_out_of_the_project_are_refused(project: Project, setting: str, word: str) -> None:
+    plans = "" if word == "plans" else 'plans = "plans"\n'
+    project.write("pyproject.toml", f'[tool.flowx]\nsources = ["."]\n{plans}{setting}\n')
+    run = project.flowx("build")
+    assert run.returncode == 2
+    assert f"`{word}`" in run.stderr
+
+
+def test_a_file_where_plans_have_to_go_is_one_sentence(project: Project) -> None:
+    project.write("plans", "")
+    run = project.flowx("build")
+    assert run.returncode == 2
+    assert "has to be a folder and is a file" in run.stderr
