@@ -34,7 +34,8 @@ def pair_addresses(old: Iterable[Trigger], new: Iterable[Trigger]) -> Addresses:
     for place in sorted(before):
         for other in sorted(after):
             if _is_same_but_for_transport(before[place], after[other]):
-                kept.append((place, before.pop(place), after.pop(other)))
+                # Told under the address without a transport, whichever way the change goes.
+                kept.append((min(place, other, key=len), before.pop(place), after.pop(other)))
                 break
     return Addresses(tuple(kept), tuple(sorted(before)), tuple(sorted(after)))
 
