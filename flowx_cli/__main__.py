@@ -20,6 +20,7 @@ _COMMANDS = {
     "demo": "Build an example and watch it run on an embedded PostgreSQL.",
     "diff": "What changed in the contract between two manifests, and whether it breaks anybody.",
     "explain": "Why a rule is there, what it refuses, what to write instead.",
+    "replay": "Walk an instance's history again and say where today's code leaves it.",
     "run": "Run one built flow and print its outcome and history.",
 }
 """Help lines by verb, so that `--help` imports no verb. A test holds them to the modules of `commands`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
@@ -13,6 +14,7 @@ from flowx_cli.project import load_capabilities, load_catalog
 from flowx_cli.running import Ran
 from flowx_compiler.errors import UsageProblem
 from flowx_runtime import FlowHost, PostgresJournal
+from flowx_runtime.engine.replay import Replayed
 
 T = TypeVar("T")
 
@@ -42,3 +44,37 @@ async def cancel(instance_id: UUID, reason: str, *, dsn: str | None) -> Ran:
         return Ran(await host.cancel(instance_id, reason), await host.inspect(instance_id))
 
     return await on_host(dsn, cancelled)
+
+
+async def replay(instance_id: UUID, *, dsn: str | None) -> Replayed:
+    """Walk an instance's history again."""
+
+    async def replayed(host: FlowHost) -> Replayed:
+        return await host.replay(instance_id)
+
+    return await on_host(dsn, replayed)
+
+
+def replayed_as_json(replayed: Replayed) -> str:
+    """One JSON document."""
+    document: dict[str, object] = {
+        "instanceId": str(replayed.instance_id),
+        "same": replayed.is_same,
+        "rows": replayed.rows,
+    }
+    difference = replayed.difference
+    if difference is not None:
+        document["difference"] = {
+            "scope": difference.scope,
+            "step": difference.step_id,
+            "recorded": difference.recorded,
+            "today": difference.today,
+        }
+    return json.dumps(document, indent=2)
+
+
+def replayed_as_text(replayed: Replayed) -> str:
+    """One sentence for a person."""
+    if replayed.difference is None:
+        return f"same path: today's plan passes all {replayed.rows} rows of {replayed.instance_id}"
+    return f"different path, at {replayed.difference}"

@@ -101,6 +101,7 @@ class Engine:
         principal: str | None = None,
         input: Any = None,
         live: Live | None = None,
+        depth: int | None = None,
     ) -> Ended | None:
         """Go on with a leased instance until it parks or ends; `None` if it turned out to be somebody else's.
 
@@ -111,6 +112,7 @@ class Engine:
             principal: on whose behalf.
             input: the input itself, where this process has it; what is stored of it may say less.
             live: what else this process has, likewise.
+            depth: how many inline parents it has, where that is known.
 
         Raises:
             JournalUnavailable: the instance is left as it is, for recovery.
@@ -133,6 +135,7 @@ class Engine:
                     live=live,
                 )
                 session.principal = principal
+                session.depth = 0 if session.parent is None else depth
                 try:
                     return await self.run_session(session)
                 except SignalArrived:

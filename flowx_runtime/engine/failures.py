@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from flowx_runtime.authoring.errors import FlowError, FlowxError
 from flowx_runtime.authoring.vocabulary import Category
-from flowx_runtime.engine.redaction import ValueRedacted, redact
+from flowx_runtime.engine.redaction import NEEDS_KEY_RING, Redacted, ValueRedacted, redact
 from flowx_runtime.journal.records import Refusal, StepRow, StoredError
 
 UNHANDLED = "capability.unhandled"
@@ -67,11 +67,20 @@ def stored_error(error: Exception, values: Iterable[object], *, code: str) -> St
     """What is kept of an exception; a business error speaks for itself, any other is a defect called `code`."""
     if isinstance(error, FlowError):
         return StoredError(error.code or UNHANDLED, error.category.value, redact(str(error), values))
+    if _met_a_hole(error):
+        error = ValueRedacted(NEEDS_KEY_RING)
     if isinstance(error, ValueMissing | ValueRedacted):
         code = error.code
     text = _text(error)
     detail = f"{type(error).__name__}: {text}" if text else type(error).__name__
     return StoredError(code, Category.INTERNAL.value, redact(detail, values))
+
+
+def _met_a_hole(error: Exception) -> bool:
+    """Whether a contract was to be built from a value that was not kept."""
+    return isinstance(error, ValidationError) and any(
+        isinstance(problem["input"], Redacted) for problem in error.errors()
+    )
 
 
 def told_to_log(error: BaseException, values: Iterable[object]) -> str:

@@ -36,6 +36,11 @@ REDACTED: Final = "[redacted]"
 
 VALUE_REDACTED: Final = "flow.value_redacted"
 
+NEEDS_KEY_RING: Final = (
+    "a step needs a sensitive value that was redacted when it was stored: give the host a key ring, so that such "
+    "values are sealed and come back, or read the value anew in the step that needs it"
+)
+
 Steps: TypeAlias = tuple[str | int, ...]
 """The way to a member in its document: the name in an object, the place in a list or among an object's members."""
 
@@ -47,10 +52,7 @@ class ValueRedacted(FlowxError):
 
 
 def _refuse(*_: object, **__: object) -> NoReturn:
-    raise ValueRedacted(
-        "a step needs a sensitive value that was redacted when it was stored: give the host a key ring, so that such "
-        "values are sealed and come back, or read the value anew in the step that needs it"
-    )
+    raise ValueRedacted(NEEDS_KEY_RING)
 
 
 class Redacted(str):

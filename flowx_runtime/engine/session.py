@@ -86,6 +86,8 @@ class Session:
         self.started = started
         self.deadline = deadline
         self.principal = principal
+        self.depth: int | None = 0
+        """How many inline parents it has; `None` where that is still to be looked up."""
         self.cancel_reason: str | None = None
         """Somebody asked to cancel the instance: it stops at the next boundary and goes back."""
         self.waited_for_children: tuple[UUID, ...] = ()

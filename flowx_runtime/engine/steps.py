@@ -35,7 +35,7 @@ async def step(walker: Walker, frame: Frame, node: Step) -> Moved:
         walker.pass_row(frame, row, node.capability.result)
         return node.index + 1
     walker.check_deadline()
-    return await perform(walker, frame, node, frame.scope) or node.index + 1
+    return await walker.perform(frame, node, frame.scope) or node.index + 1
 
 
 async def step_in_memory(walker: Walker, frame: Frame, node: Step) -> Moved:
@@ -46,7 +46,7 @@ async def step_in_memory(walker: Walker, frame: Frame, node: Step) -> Moved:
     if session.deadline is not None:
         walker.check_deadline()
     context = _context(walker, frame, node, frame.scope, 1)
-    request = _request(walker, frame, node)
+    request = request_of(walker, frame, node)
     try:
         value = await walker.guards.guarded(use, None)(request, context)
     except Exception as error:
@@ -73,7 +73,7 @@ async def perform(walker: Walker, frame: Frame, node: Step, scope: str) -> Waits
     retry = None if node.policy is None else node.policy.retry
     known = session.failed.get(key)
     if known is not None and known.error is not None:
-        if not _is_retried(retry, known.attempt, known.error):
+        if not is_retried(retry, known.attempt, known.error):
             raise FlowFailure(known.error)
         due = session.recorded_waits.get(key)
         if due is not None and walker.clock.now() < due:
@@ -83,7 +83,7 @@ async def perform(walker: Walker, frame: Frame, node: Step, scope: str) -> Waits
         if failed is None:
             return ()
         error, row = failed.error, failed.row
-        if row is None or retry is None or not _is_retried(retry, row.attempt, error):
+        if row is None or retry is None or not is_retried(retry, row.attempt, error):
             raise failed
         session.record(row)
         gap = retry.backoff.gap(row.attempt - 1, draw=walker.random.random())
@@ -94,13 +94,14 @@ async def perform(walker: Walker, frame: Frame, node: Step, scope: str) -> Waits
         walker.check_deadline()
 
 
-def _is_retried(retry: Retry | None, attempts: int, error: StoredError) -> bool:
+def is_retried(retry: Retry | None, attempts: int, error: StoredError) -> bool:
+    """Whether a policy tries again after this attempt."""
     return retry is not None and attempts < retry.attempts and error.category in _MAY_PASS
 
 
 async def _attempt(walker: Walker, frame: Frame, node: Step, scope: str) -> FlowFailure | None:
     session, use = walker.session, node.capability
-    request = _request(walker, frame, node)
+    request = request_of(walker, frame, node)
     await session.flush()
     walker.check_cancelled()
     context = _context(walker, frame, node, scope, session.attempt_after((scope, node.index)))
@@ -117,7 +118,7 @@ async def _attempt(walker: Walker, frame: Frame, node: Step, scope: str) -> Flow
     return None
 
 
-def _request(walker: Walker, frame: Frame, node: Step) -> Any:
+def request_of(walker: Walker, frame: Frame, node: Step) -> Any:
     """What a map says, or the value of the request's contract in the bag."""
     contract = node.capability.request
     if node.request is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from flowx_runtime.authoring.vocabulary import Category, Profile, SubFlowMode
 from flowx_runtime.engine import failures
@@ -40,6 +40,10 @@ _LOOK_AGAIN = timedelta(days=1)
 """A parent is woken by its child's last commit; this is the backstop if it never ends."""
 
 
+DEEPEST: Final = 32
+"""Sub-flows inside one another; each is part of the stack of the one around it."""
+
+
 class Runner(Protocol):
     """What starting a child needs of the engine."""
 
@@ -47,7 +51,7 @@ class Runner(Protocol):
     lease_ttl: timedelta
 
     async def proceed(
-        self, plan: Plan[Any, Any], history: History, lease: Lease, *, input: Any, live: Live
+        self, plan: Plan[Any, Any], history: History, lease: Lease, *, input: Any, live: Live, depth: int | None
     ) -> Ended | None: ...
 
     async def run_session(self, session: Session) -> Ended: ...
@@ -105,6 +109,8 @@ class Children:
                 f"the sub-flow {plan.flow_id!r} is durable and this host has no journal",
             )
         is_inline = node.mode is SubFlowMode.INLINE
+        if is_inline:
+            await self._refuse_too_deep(session, node)
         new = self._new_instance(session, frame, node, plan, request)
         child = new.instance_id
         started = await journal.start(new, owner=self._runner.owner, ttl=self._runner.lease_ttl)
@@ -115,7 +121,7 @@ class Children:
                 self._runner.hint()
             walker.record(frame, node, node.flow_id)
             return node.index + 1
-        ended = await self._run_child(plan, started.history, started.lease, input=request, live=session.live)
+        ended = await self._run_child(plan, started.history, started.lease, session=session, request=request)
         if ended is None or not ended.state.is_terminal:
             if not session.is_durable:
                 raise failure(
@@ -154,6 +160,7 @@ class Children:
     ) -> Moved:
         session = walker.session
         now = self._now()
+        await self._refuse_too_deep(session, node)
         child = Session(
             plan,
             instance_id=child_id(session.instance_id, frame.scope, node.index),
@@ -163,6 +170,7 @@ class Children:
             principal=session.principal,
             documents=session.documents,
         )
+        child.depth = (session.depth or 0) + 1
         if node.mode is SubFlowMode.DETACHED:
             self._runner.detach(self._runner.run_session(child))
             walker.record(frame, node, node.flow_id)
@@ -178,7 +186,7 @@ class Children:
         return node.index + 1
 
     async def _run_child(
-        self, plan: Plan[Any, Any], history: History, lease: Lease | None, *, input: Any, live: Live
+        self, plan: Plan[Any, Any], history: History, lease: Lease | None, *, session: Session, request: Any
     ) -> Ended | None:
         """Run a child as far as it goes now; `None` where somebody else has it."""
         if lease is None:
@@ -194,7 +202,28 @@ class Children:
             if not isinstance(claim, Claimed):
                 return None
             history, lease = claim.history, claim.lease
-        return await self._runner.proceed(plan, history, lease, input=input, live=live)
+        depth = None if session.depth is None else session.depth + 1
+        return await self._runner.proceed(plan, history, lease, input=request, live=session.live, depth=depth)
+
+    async def _refuse_too_deep(self, session: Session, node: SubFlow) -> None:
+        """Fail a flow whose sub-flows have sub-flows beyond any sense, before the process runs out of stack."""
+        if session.depth is None:
+            session.depth = await self._depth(session)
+        if session.depth >= DEEPEST:
+            raise failure(
+                failures.TOO_DEEP,
+                Category.INTERNAL,
+                f"{session.plan.flow_id!r} would run {node.flow_id!r} as the {DEEPEST + 1}th flow inside one another: "
+                "let the recursion end sooner, or run a loop",
+            )
+
+    async def _depth(self, session: Session) -> int:
+        depth, parent = 0, None if session.parent is None else session.parent.instance_id
+        while parent is not None and depth < DEEPEST and self._journal is not None:
+            depth += 1
+            history = await self._journal.read(parent)
+            parent = None if history is None else history.instance.parent_instance_id
+        return depth
 
     def _new_instance(
         self, session: Session, frame: Frame, node: SubFlow, plan: Plan[Any, Any], request: Any

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from flowx_runtime.authoring.vocabulary import Category
-from flowx_runtime.engine import failures, steps
+from flowx_runtime.engine import failures
 from flowx_runtime.engine.failures import FlowFailure, failure, stored_error
 from flowx_runtime.engine.frame import Frame, Moved
 from flowx_runtime.engine.session import TIMED_OUT
@@ -108,7 +108,7 @@ async def poll(walker: Walker, frame: Frame, node: Poll) -> Moved:
             case Verdict.OVER:
                 return await _time_out(walker, frame, node, escalation, after)
             case Verdict.ATTEMPT:
-                waits = await steps.perform(walker, frame, body, attempt_scope)
+                waits = await walker.perform(frame, body, attempt_scope)
                 if waits:
                     return waits
                 first_attempt = first_attempt or frame.bag.utc_now

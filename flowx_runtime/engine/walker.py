@@ -100,6 +100,10 @@ class Walker:
         except Exception as error:  # the author's code; its failure must still unwind the flow
             raise FlowFailure(stored_error(error, bag.everything(), code=code)) from error
 
+    async def perform(self, frame: Frame, node: Step, scope: str) -> Waits:
+        """Call a step's capability until it answers; a poll's attempt has a scope of its own."""
+        return await steps.perform(self, frame, node, scope)
+
     async def _enter(self, frame: Frame, node: Node) -> Moved:
         match node:
             case Step():

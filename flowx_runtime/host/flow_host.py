@@ -25,6 +25,7 @@ from flowx_runtime.engine.engine import Engine
 from flowx_runtime.engine.identity import mint_id, started_id
 from flowx_runtime.engine.key_ring import KeyRing
 from flowx_runtime.engine.live import Live
+from flowx_runtime.engine.replay import Replayed, replay
 from flowx_runtime.engine.session import CHILD_FINISHED, children_waited_for
 from flowx_runtime.host.errors import (
     DurabilityNotConfigured,
@@ -349,6 +350,23 @@ class FlowHost:
         if history is None:
             raise UnknownInstance(f"the journal has no instance {instance_id}")
         return history
+
+    async def replay(self, instance_id: UUID) -> Replayed:
+        """Walk an instance's history again, without any effect, with the plan this host has of its flow and version.
+
+        Says whether today's plan and code take the same path: the same rows, requests, events, undos and output; or
+        where they first leave it. Only reads. Of a flow whose version is gone, the current one is walked.
+
+        Raises:
+            UnknownInstance: there is none.
+            UnknownPlan: the host has no plan of the flow.
+        """
+        history = await self.inspect(instance_id)
+        instance = history.instance
+        plan = self._plans.find(instance.flow_id, instance.flow_version) or self._plans.current(instance.flow_id)
+        return await replay(
+            plan, history, journal=self._any_journal(), documents=self._documents, plan_for=self._plans.exactly
+        )
 
     async def sweep_once(self) -> int:
         """Go on with everything that may go on now: due, signalled or abandoned. Gives how many were taken up."""

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 from uuid import UUID
 
+from flowx_runtime.engine.replay import Replayed
 from flowx_runtime.host.errors import HostClosed
 from flowx_runtime.host.flow_host import FlowHost
 from flowx_runtime.host.outcome import Outcome
@@ -93,6 +94,10 @@ class SyncFlowHost:
     def cancel(self, instance_id: UUID, reason: str = "") -> Outcome:
         """See `FlowHost.cancel`."""
         return self._call(lambda host: host.cancel(instance_id, reason))
+
+    def replay(self, instance_id: UUID) -> Replayed:
+        """See `FlowHost.replay`."""
+        return self._call(lambda host: host.replay(instance_id))
 
     def close(self) -> None:
         """Take nothing more, let what is under way park or end, and end the thread. Closing twice is harmless."""
