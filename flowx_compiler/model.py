@@ -524,3 +524,5 @@ class Program:
     """For each module: the qualified name that each of its module-level names (imported or defined) means."""
     worked_out: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict, compare=False, repr=False)
     """Answers about a module that every function of it asks for: by question and module, so each is found once."""
+    walked: dict[int, tuple[object, tuple[object, ...]]] = field(default_factory=dict, compare=False, repr=False)
+    """Pieces of code, by identity, with the nodes below them: many rules look at the same ones."""

@@ -296,8 +296,14 @@ def walk(part: object) -> Iterator[object]:
     open_parts = [part]
     while open_parts:
         current = open_parts.pop()
-        if isinstance(current, tuple):
-            if type(current) is not tuple:
+        kind = type(current)
+        if kind is tuple or isinstance(current, tuple):
+            if kind is not tuple:
                 yield current
-            # Most parts are spans and texts; they are many, and below them is nothing.
-            open_parts += [inner for inner in current[::-1] if isinstance(inner, tuple) and type(inner) is not Span]
+            if kind not in _WITHOUT_NODES:
+                # Most parts are spans and texts; they are many, and below them is nothing.
+                open_parts += [inner for inner in current[::-1] if type(inner) not in _LEAVES]
+
+
+_LEAVES = frozenset({Span, str, bool, int, type(None)})
+_WITHOUT_NODES = frozenset({Name, Constant, Span, Directive})

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from flowx_compiler.check.nodes import nodes
 from flowx_compiler.check.reads import qualified
 from flowx_compiler.check.state import changing_names
 from flowx_compiler.findings import Place
 from flowx_compiler.model import DataFunction, Program
-from flowx_compiler.syntax import Attribute, Call, Expr, Function, Name, walk
+from flowx_compiler.syntax import Attribute, Call, Expr, Function, Name
 
 CLOCK = "the machine's clock"
 RANDOM = "randomness from outside the run"
@@ -100,7 +101,7 @@ def reads_below(
     """Every ambient read below a piece of syntax, through functions of the project."""
     file = program.modules[module].file
     judged: set[int] = set()
-    for node in walk(syntax):
+    for node in nodes(program, syntax):
         called = node.function if isinstance(node, Call) else node
         if id(called) in judged or not isinstance(called, Name | Attribute):
             continue

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from flowx_compiler.check.ambient import ambient
+from flowx_compiler.check.nodes import nodes
 from flowx_compiler.check.own_code import bodies, flow_bodies
 from flowx_compiler.check.reads import qualified
 from flowx_compiler.findings import Place
 from flowx_compiler.model import Contract, Program
-from flowx_compiler.syntax import Assign, Attribute, Name, walk
+from flowx_compiler.syntax import Assign, Attribute, Name
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def _sites(
 ) -> Iterator[Site]:
     file = program.modules[module].file
     for part in parts:
-        for node in walk(part):
+        for node in nodes(program, part):
             if not isinstance(node, Name | Attribute):
                 continue
             name = qualified(program, module, node)

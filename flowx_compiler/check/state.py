@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from flowx_compiler.check.nodes import nodes
 from flowx_compiler.check.reads import qualified
 from flowx_compiler.findings import Place
 from flowx_compiler.model import Program
@@ -22,7 +23,6 @@ from flowx_compiler.syntax import (
     Other,
     Span,
     Subscript,
-    walk,
 )
 
 _MUTATORS = frozenset(
@@ -63,7 +63,7 @@ def class_state(program: Program, module: str, syntax: Class) -> Iterator[StateC
                     if qualified(program, module, target) in _CACHES:
                         yield StateChange(f"caches the answers of `{method}`", Place(file, decorator.span))
                 holders = {parameters[0].name, syntax.name} if parameters else {syntax.name}
-                for what, span in _changes_of_attributes(statement, holders, owned):
+                for what, span in _changes_of_attributes(program, statement, holders, owned):
                     yield StateChange(what, Place(file, span))
                 yield from function_state(program, module, statement)
             case _:
@@ -74,8 +74,8 @@ def function_state(program: Program, module: str, function: Function) -> Iterato
     """What a function changes of its module."""
     file = program.modules[module].file
     containers = _module_containers(program, module)
-    local = {parameter.name for parameter in function.parameters} | _assigned(function)
-    for node in walk(function.body):
+    local = {parameter.name for parameter in function.parameters} | _assigned(program, function)
+    for node in nodes(program, function.body):
         match node:
             case Other(kind="global", names=names, span=span):
                 for name in names:
@@ -143,8 +143,10 @@ def _is_final(program: Program, module: str, annotation: Expr | None) -> bool:
     return base is not None and qualified(program, module, base) in ("typing.Final", "typing_extensions.Final")
 
 
-def _changes_of_attributes(function: Function, holders: set[str], owned: frozenset[str]) -> Iterator[tuple[str, Span]]:
-    for node in walk(function.body):
+def _changes_of_attributes(
+    program: Program, function: Function, holders: set[str], owned: frozenset[str]
+) -> Iterator[tuple[str, Span]]:
+    for node in nodes(program, function.body):
         match node:
             case Assign(targets=targets, span=span):
                 for target in targets:
@@ -215,10 +217,10 @@ def _is_container(program: Program, module: str, value: Expr) -> bool:
             return False
 
 
-def _assigned(function: Function) -> set[str]:
+def _assigned(program: Program, function: Function) -> set[str]:
     return {
         target.id
-        for node in walk(function.body)
+        for node in nodes(program, function.body)
         if isinstance(node, Assign)
         for target in node.targets
         if isinstance(target, Name)

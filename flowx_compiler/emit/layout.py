@@ -55,7 +55,8 @@ def sequence(items: Sequence[Piece]) -> Bracketed:
 def text(value: str) -> str:
     """A string literal, in the quotes that need fewer escapes; double ones if it makes no difference."""
     quote = "'" if value.count('"') > value.count("'") else '"'
-    body = "".join(_escaped(character, quote) for character in value)
+    is_plain = value.isascii() and value.isprintable() and quote not in value and "\\" not in value
+    body = value if is_plain else "".join(_escaped(character, quote) for character in value)
     return f"{quote}{body}{quote}"
 
 

@@ -9,10 +9,11 @@ from flowx_compiler.source_file import SourceFile
 
 _GAP = r"(?:[ \t\f]|\\\r?\n)*"
 _REST_OF_LINE = r"(?:[^\\\r\n;#]|\\\r?\n)*"
+# A pattern that starts with a letter, not with a boundary, is looked for much faster.
 _IMPORT = re.compile(
-    rf"\bfrom\b{_GAP}(?P<source>[\w. \t]*?){_GAP}\bimport\b{_GAP}"
+    rf"from(?<!\wfrom)\b{_GAP}(?P<source>[\w. \t]*?){_GAP}\bimport\b{_GAP}"
     rf"(?P<names>\((?:[^)#]|\#[^\r\n]*)*|{_REST_OF_LINE})"
-    rf"|\bimport\b(?P<modules>{_REST_OF_LINE})"
+    rf"|import(?<!\wimport)\b(?P<modules>{_REST_OF_LINE})"
 )
 _COMMENT = re.compile(r"#[^\r\n]*")
 _ITEM = re.compile(r"(?P<name>\*|\w[\w. \t]*?)(?:[ \t]+as[ \t]+\w+)?[ \t]*(?:,|$)")

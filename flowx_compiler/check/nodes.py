@@ -1,0 +1,15 @@
+"""The nodes of a piece of code, found once: dozens of rules look at the same bodies for different things."""
+
+from __future__ import annotations
+
+from flowx_compiler.model import Program
+from flowx_compiler.syntax import walk
+
+
+def nodes(program: Program, part: object) -> tuple[object, ...]:
+    """Every node below a piece of syntax, as `walk` gives them."""
+    kept = program.walked.get(id(part))
+    if kept is None:
+        # The part is kept too: what is held has an identity that nothing else can get.
+        kept = program.walked[id(part)] = (part, tuple(walk(part)))
+    return kept[1]
