@@ -60,29 +60,22 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
 #variable_conflict use_column
-declare
-    written record;
-    reason text;
 begin
-    for written in select * from {schema}.write_group(p_starts, p_instances, p_commits) loop
-        is_start := written.is_start;
-        place := written.place;
-        refusal := written.refusal;
-        detail := written.detail;
-        last_sequence := written.last_sequence;
-        moment := written.moment;
-        expires_at := written.expires_at;
-        if not is_start and refusal is null then
-            select i.cancel_reason into reason from {schema}.flow_instance i
-                where i.instance_id = p_instances[written.place];
-            detail := reason;
-            if reason is not null then
-                update {schema}.flow_instance i set signalled = true
-                    where i.instance_id = p_instances[written.place] and i.state = 'Suspended';
-            end if;
-        end if;
-        return next;
-    end loop;
+    return query
+    select w.is_start, w.place, w.refusal,
+        case when w.is_start or w.refusal is not null then w.detail else i.cancel_reason end,
+        w.last_sequence, w.moment, w.expires_at
+    from {schema}.write_group(p_starts, p_instances, p_commits) w
+    left join {schema}.flow_instance i
+        on not w.is_start and w.refusal is null and i.instance_id = p_instances[w.place];
+    -- A statement of its own sees what was asked before the rows were locked. Those of others are skipped.
+    update {schema}.flow_instance f set signalled = true
+    from (
+        select i.instance_id from {schema}.flow_instance i
+        where i.instance_id = any (p_instances) and i.cancel_reason is not null and i.state = 'Suspended'
+            and not i.signalled
+        for update skip locked) parked
+    where f.instance_id = parked.instance_id;
 end
 $$;
 
