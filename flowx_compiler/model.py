@@ -7,13 +7,15 @@ names are the same thing exactly if they are equal: the runtime's bag is keyed b
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TypeAlias, assert_never
+from typing import TypeAlias, TypeVar, assert_never, cast
 
 from flowx_compiler.findings import Place
 from flowx_compiler.syntax import Class, Expr, Function, Lambda, Module
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -522,7 +524,14 @@ class Program:
     problems: tuple[Problem, ...] = ()
     resolved: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """For each module: the qualified name that each of its module-level names (imported or defined) means."""
-    worked_out: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict, compare=False, repr=False)
-    """Answers about a module that every function of it asks for: by question and module, so each is found once."""
+    worked_out: dict[tuple[str, str], object] = field(default_factory=dict, compare=False, repr=False)
+    """Answers that several rules ask for: by question and what it is about, so each is found once."""
     walked: dict[int, tuple[object, tuple[object, ...]]] = field(default_factory=dict, compare=False, repr=False)
     """Pieces of code, by identity, with the nodes below them: many rules look at the same ones."""
+
+    def once(self, question: str, about: str, find: Callable[[], Answer]) -> Answer:
+        """The answer to a question about a module, a flow or a capability; found when it is first asked."""
+        key = (question, about)
+        if key not in self.worked_out:
+            self.worked_out[key] = find()
+        return cast("Answer", self.worked_out[key])

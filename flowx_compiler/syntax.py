@@ -291,19 +291,25 @@ class Module(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def walk(part: object) -> Iterator[object]:
-    """Every node below a piece of syntax, the outermost first; a chain is walked without recursion."""
+LEAVES = frozenset({Span, str, bool, int, type(None)})
+"""Types of parts that have no node below them; most parts are of these."""
+_WITHOUT_PARTS = frozenset({Name, Constant, Directive}) | LEAVES
+
+
+def walk(part: object, outside: frozenset[type] = frozenset()) -> Iterator[object]:
+    """Every node below a piece of syntax, the outermost first; a chain is walked without recursion.
+
+    Args:
+        part: where to start.
+        outside: kinds of nodes that are left out, with everything below them.
+    """
     open_parts = [part]
     while open_parts:
         current = open_parts.pop()
         kind = type(current)
-        if kind is tuple or isinstance(current, tuple):
-            if kind is not tuple:
-                yield current
-            if kind not in _WITHOUT_NODES:
-                # Most parts are spans and texts; they are many, and below them is nothing.
-                open_parts += [inner for inner in current[::-1] if type(inner) not in _LEAVES]
-
-
-_LEAVES = frozenset({Span, str, bool, int, type(None)})
-_WITHOUT_NODES = frozenset({Name, Constant, Span, Directive})
+        if kind in outside or not isinstance(current, tuple):
+            continue
+        if kind is not tuple:
+            yield current
+        if kind not in _WITHOUT_PARTS:
+            open_parts += [inner for inner in current[::-1] if type(inner) not in LEAVES]

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flowx_compiler.check.reads import calls, qualified
+from flowx_compiler.check.nodes import calls_in, nodes
+from flowx_compiler.check.reads import qualified
 from flowx_compiler.model import Capability, Program
-from flowx_compiler.syntax import Attribute, Block, Call, Class, Expr, Function, Name, Raise, Stmt, walk
+from flowx_compiler.syntax import Attribute, Block, Call, Class, Expr, Function, Name, Raise, Stmt
 
 
 def error_catalogue(program: Program, capability: Capability) -> tuple[str, ...] | None:
@@ -20,6 +21,10 @@ def error_catalogue(program: Program, capability: Capability) -> tuple[str, ...]
     """
     if capability.errors is not None:
         return tuple(sorted(capability.errors))
+    return program.once("errors", capability.name, lambda: _followed(program, capability))
+
+
+def _followed(program: Program, capability: Capability) -> tuple[str, ...] | None:
     found = _Follower(program).errors(capability.module, capability.function)
     return None if found is None else tuple(sorted(found))
 
@@ -35,7 +40,7 @@ class _Follower:
             return set()
         self._followed.add(id(function))
         found: set[str] = set()
-        for node in walk(function.body):
+        for node in nodes(self._program, function.body):
             match node:
                 case Raise(value=None):
                     continue  # what was caught was raised below, and is counted there
@@ -46,7 +51,7 @@ class _Follower:
                     found |= raised
                 case _:
                     pass
-        for call in calls(function.body):
+        for call in calls_in(self._program, function.body):
             below = self._called(module, call)
             if below is None:
                 return None
@@ -72,7 +77,7 @@ class _Follower:
         candidates = list(self._methods(call.function.attr))
         if len(candidates) == 1:
             return self.errors(*candidates[0])
-        return set() if not any(_may_raise(function) for _, function in candidates) else None
+        return set() if not any(_may_raise(self._program, function) for _, function in candidates) else None
 
     def _definition(self, name: str) -> tuple[str, Function] | None:
         module, _, short = name.rpartition(".")
@@ -92,8 +97,8 @@ class _Follower:
                         yield module.name, item
 
 
-def _may_raise(function: Function) -> bool:
-    return any(isinstance(node, Raise) for node in walk(function.body)) or any(True for _ in calls(function.body))
+def _may_raise(program: Program, function: Function) -> bool:
+    return any(isinstance(node, Raise | Call) for node in nodes(program, function.body))
 
 
 def _is_named(statement: Stmt, name: str) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from flowx_compiler.model import Program
-from flowx_compiler.syntax import walk
+from flowx_compiler.syntax import Call, walk
 
 
 def nodes(program: Program, part: object) -> tuple[object, ...]:
@@ -13,3 +15,8 @@ def nodes(program: Program, part: object) -> tuple[object, ...]:
         # The part is kept too: what is held has an identity that nothing else can get.
         kept = program.walked[id(part)] = (part, tuple(walk(part)))
     return kept[1]
+
+
+def calls_in(program: Program, part: object) -> Iterator[Call]:
+    """Every call below a piece of syntax, outer before inner, in source order."""
+    return (node for node in nodes(program, part) if isinstance(node, Call))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowx_compiler.model import Capability, Flow, Program
-from flowx_compiler.syntax import Assign, Call, Class, Constant, Expr, Function, Lambda, Span
+from flowx_compiler.syntax import Assign, Call, Class, Constant, Expr, Function, Lambda, Span, walk
+
+_OTHER_FUNCTIONS: frozenset[type] = frozenset({Function, Lambda, Class})
 
 
 def bodies(capability: Capability) -> Iterator[object]:
@@ -63,15 +65,7 @@ def _unquoted(annotation: Expr) -> Expr:
 
 def statements_of(body: object) -> Iterator[object]:
     """Every node of a function's own body: nested functions and lambdas are other functions."""
-    open_parts = [body]
-    while open_parts:
-        current = open_parts.pop()
-        if isinstance(current, Function | Lambda | Class):
-            continue
-        if isinstance(current, tuple):
-            if type(current) is not tuple:
-                yield current
-            open_parts += [inner for inner in current[::-1] if isinstance(inner, tuple) and type(inner) is not Span]
+    return walk(body, _OTHER_FUNCTIONS)
 
 
 def classes(program: Program) -> dict[str, tuple[str, Class]]:

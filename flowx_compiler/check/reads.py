@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from flowx_compiler.check.nodes import calls_in
 from flowx_compiler.findings import Place
 from flowx_compiler.model import DataFunction, Program
 from flowx_compiler.syntax import Attribute, Call, Expr, Function, Lambda, Name, walk
@@ -23,7 +24,7 @@ class Read:
 def reads(program: Program, function: DataFunction) -> Iterator[Read]:
     """Every read of a contract, in source order."""
     file = program.modules[function.module].file
-    for call in calls(function.syntax):
+    for call in calls_in(program, function.syntax):
         target = call.function
         if (
             isinstance(target, Attribute)

@@ -66,6 +66,10 @@ class Use:
 
 def uses(program: Program, flow: Flow) -> tuple[Use, ...]:
     """Every take of a sound flow, in order of the walk."""
+    return program.once("uses", flow.name, lambda: _uses(program, flow))
+
+
+def _uses(program: Program, flow: Flow) -> tuple[Use, ...]:
     walker = _Walker(program)
     bag = walker.block(flow.body, {flow.input.name: ALWAYS})
     if flow.returns is not None and bag is not None:

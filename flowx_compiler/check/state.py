@@ -97,10 +97,7 @@ def changing_names(program: Program, module: str) -> frozenset[str]:
 
     They are rebound, changed by a function of the module, or a list, dict or set that is not even declared `Final`.
     """
-    question = ("changing names", module)
-    if question not in program.worked_out:
-        program.worked_out[question] = _changing_names(program, module)
-    return program.worked_out[question]
+    return program.once("changing names", module, lambda: _changing_names(program, module))
 
 
 def _changing_names(program: Program, module: str) -> frozenset[str]:
@@ -190,16 +187,17 @@ def _made_by(program: Program, module: str, syntax: Class) -> frozenset[str]:
 
 
 def _module_containers(program: Program, module: str) -> frozenset[str]:
-    question = ("containers", module)
-    if question not in program.worked_out:
-        program.worked_out[question] = frozenset(
-            target.id
-            for statement in program.modules[module].body
-            if isinstance(statement, Assign) and statement.value and _is_container(program, module, statement.value)
-            for target in statement.targets
-            if isinstance(target, Name)
-        )
-    return program.worked_out[question]
+    return program.once("containers", module, lambda: _bound_to_containers(program, module))
+
+
+def _bound_to_containers(program: Program, module: str) -> frozenset[str]:
+    return frozenset(
+        target.id
+        for statement in program.modules[module].body
+        if isinstance(statement, Assign) and statement.value and _is_container(program, module, statement.value)
+        for target in statement.targets
+        if isinstance(target, Name)
+    )
 
 
 def _is_container(program: Program, module: str, value: Expr) -> bool:

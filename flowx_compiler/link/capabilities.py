@@ -7,11 +7,12 @@ from flowx_compiler.link import problem_ids as ids
 from flowx_compiler.link.arguments import Signature, bind
 from flowx_compiler.link.constants import NOT_CONSTANT
 from flowx_compiler.link.contracts import contract, error_type
+from flowx_compiler.link.free_names import is_generator
 from flowx_compiler.link.project import RUNTIME, Given, Project
 from flowx_compiler.link.types import NONE, UNKNOWN, plain
 from flowx_compiler.link.unresolved import note_unresolved
 from flowx_compiler.model import Capability, Stance, TypeExpr
-from flowx_compiler.syntax import Block, Call, Class, Constant, Display, Expr, Function, Parameter, Span, Stmt
+from flowx_compiler.syntax import Block, Call, Class, Constant, Display, Expr, Function, Parameter, Stmt
 
 _CAPABILITY = Signature(
     flexible=("id",),
@@ -152,25 +153,12 @@ def _checked(
             f"write `async def {function.name}{shape}` with the request and `ctx: StepContext` annotated",
         )
         return None
-    if _yields(function.body):
+    if is_generator(function):
         project.problems.add(
             ids.BAD_EXECUTE, place, f"{name} is a generator: it yields, and gives no result", "return one result"
         )
         return None
     return function
-
-
-def _yields(body: tuple[Stmt, ...] | tuple[object, ...]) -> bool:
-    for part in body:
-        if not isinstance(part, tuple) or isinstance(part, Function | Class | Span):
-            continue
-        if type(part).__name__ == "Compound" and getattr(part, "kind", "") in ("yield", "yield_from"):
-            return True
-        if type(part).__name__ == "Lambda":
-            continue
-        if _yields(part):
-            return True
-    return False
 
 
 def _contracts(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowx_compiler.syntax import (
+    LEAVES,
     Assign,
     Attribute,
     Block,
@@ -22,7 +23,11 @@ from flowx_compiler.syntax import (
     Return,
     Span,
     Stmt,
+    walk,
 )
+
+_LAMBDAS: frozenset[type] = frozenset({Lambda})
+_OTHER_FUNCTIONS: frozenset[type] = frozenset({Lambda, Function, Class})
 
 
 def free_names(syntax: Lambda | Function) -> Iterator[tuple[str, Span]]:
@@ -62,30 +67,26 @@ def root_of(path: Attribute) -> Name:
 
 def is_generator(syntax: Lambda | Function) -> bool:
     """Whether calling the code gives a generator."""
-    return _yields(syntax.body)
+    return any(
+        isinstance(node, Compound) and node.kind in ("yield", "yield_from")
+        for node in walk(syntax.body, _OTHER_FUNCTIONS)
+    )
 
 
 def _paths(part: object, roots: set[Span]) -> Iterator[Attribute]:
-    if isinstance(part, Span) or not isinstance(part, tuple):
-        return
-    if isinstance(part, Attribute):
-        value: Expr = part
-        while isinstance(value, Attribute):
-            value = value.value
-        if isinstance(value, Name):
-            if value.span in roots:
-                yield part
-            return
-    for item in part:
-        yield from _paths(item, roots)
-
-
-def _yields(part: object) -> bool:
-    if isinstance(part, Compound) and part.kind in ("yield", "yield_from"):
-        return True
-    if isinstance(part, Span | Lambda | Function | Class) or not isinstance(part, tuple):
-        return False
-    return any(_yields(item) for item in part)
+    open_parts = [part]
+    while open_parts:
+        current = open_parts.pop()
+        if isinstance(current, Attribute):
+            value: Expr = current
+            while isinstance(value, Attribute):
+                value = value.value
+            if isinstance(value, Name):
+                if value.span in roots:
+                    yield current
+                continue
+        if isinstance(current, tuple):
+            open_parts += _below(current)
 
 
 def _lambda(syntax: Lambda, bound: frozenset[str]) -> Iterator[tuple[str, Span]]:
@@ -157,24 +158,28 @@ def _expression(expression: Expr, bound: frozenset[str]) -> Iterator[tuple[str, 
 
 def _parts(part: object, bound: frozenset[str]) -> Iterator[tuple[str, Span]]:
     """The names in every expression below a node that binds nothing itself."""
-    if isinstance(part, Span) or not isinstance(part, tuple):
-        return
-    for item in part:
-        if isinstance(item, Name | Lambda | Compound):
-            yield from _expression(item, bound)
+    open_parts = _below(part)
+    while open_parts:
+        current = open_parts.pop()
+        if isinstance(current, Name):
+            if current.id not in bound:
+                yield current.id, current.span
+        elif isinstance(current, Lambda | Compound):
+            yield from _expression(current, bound)
         else:
-            yield from _parts(item, bound)
+            open_parts += _below(current)
+
+
+def _below(part: object) -> list[object]:
+    """What is directly below a part, the last first: a stack to take it from in source order."""
+    return [inner for inner in part[::-1] if type(inner) not in LEAVES] if isinstance(part, tuple) else []
 
 
 def walruses(expression: object) -> Iterator[str]:
     """The names that `:=` binds in the scope an expression stands in, lambdas inside it excluded."""
-    if isinstance(expression, Lambda):
-        return
-    if isinstance(expression, Compound) and expression.kind == "walrus":
-        yield from expression.bound
-    if isinstance(expression, tuple) and not isinstance(expression, Span):
-        for part in expression:
-            yield from walruses(part)
+    for node in walk(expression, _LAMBDAS):
+        if isinstance(node, Compound) and node.kind == "walrus":
+            yield from node.bound
 
 
 def _bound_by_statements(body: tuple[Stmt, ...]) -> Iterator[str]:

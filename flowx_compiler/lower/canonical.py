@@ -7,6 +7,7 @@ from itertools import count
 
 from flowx_compiler.link.free_names import bound_in, walruses
 from flowx_compiler.syntax import (
+    LEAVES,
     Argument,
     Assign,
     Attribute,
@@ -167,17 +168,20 @@ def _without_docstring(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 def local_names(part: object) -> frozenset[str]:
     """Every name that a piece of code binds anywhere in it."""
-    match part:
-        case Lambda(parameters=parameters, body=body):
-            return frozenset(parameter.name for parameter in parameters) | local_names((parameters, body))
-        case Function(name=name, parameters=parameters, body=body):
-            names = frozenset({name, *(parameter.name for parameter in parameters)})
-            return names | bound_in(body) | local_names((parameters, body))
-        case Compound(bound=bound, parts=parts):
-            return frozenset(bound) | local_names(parts)
-        case Span():
-            return frozenset()
-        case tuple():
-            return frozenset(name for item in part for name in local_names(item))
-        case _:
-            return frozenset()
+    names: set[str] = set()
+    open_parts = [part]
+    while open_parts:
+        current = open_parts.pop()
+        match current:
+            case Lambda(parameters=parameters):
+                names |= {parameter.name for parameter in parameters}
+            case Function(name=name, parameters=parameters, body=body):
+                names |= {name, *(parameter.name for parameter in parameters)} | bound_in(body)
+                current = (parameters, body)  # decorators run where the function is defined
+            case Compound(bound=bound):
+                names |= set(bound)
+            case _:
+                pass
+        if isinstance(current, tuple):
+            open_parts += [inner for inner in current if type(inner) not in LEAVES]
+    return frozenset(names)

@@ -10,7 +10,7 @@ from flowx_compiler.lower.plan_model import Definition, Fragment, Lifted
 from flowx_compiler.lower.source_text import reindented, slice_text
 from flowx_compiler.lower.spelling import RESERVED, Spelling, type_text
 from flowx_compiler.model import DataFunction, Program, TypeExpr, Value
-from flowx_compiler.syntax import Attribute, Block, Class, Expr, Function, Import, Lambda, Name, Span, Stmt
+from flowx_compiler.syntax import LEAVES, Attribute, Block, Class, Expr, Function, Import, Lambda, Name, Span, Stmt
 
 
 class Lifter:
@@ -127,20 +127,18 @@ def _attribute_paths(syntax: object) -> dict[Span, list[tuple[str, Span]]]:
     """For each name that starts a dotted path: the attributes after it, each with the span of the path so far."""
     found: dict[Span, list[tuple[str, Span]]] = {}
 
-    def walk(part: object) -> None:
+    open_parts = [syntax]
+    while open_parts:
+        root = open_parts.pop()
         links: list[tuple[str, Span]] = []
-        root = part
         while isinstance(root, Attribute):
             links.append((root.attr, root.span))
             root = root.value
         if isinstance(root, Name):
             if links:
                 found.setdefault(root.span, links[::-1])
-        elif isinstance(root, tuple) and not isinstance(root, Span):
-            for inner in root:
-                walk(inner)
-
-    walk(syntax)
+        elif isinstance(root, tuple):
+            open_parts += [inner for inner in root if type(inner) not in LEAVES]
     return found
 
 

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flowx_compiler.check.nodes import calls_in
 from flowx_compiler.check.own_code import bodies, held
-from flowx_compiler.check.reads import calls, qualified
+from flowx_compiler.check.reads import qualified
 from flowx_compiler.findings import Finding, Place, Related
 from flowx_compiler.model import Capability, Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
@@ -50,7 +51,7 @@ def check(program: Program) -> Iterator[Finding]:
     """Every capability that is named where another capability holds or calls it."""
     for capability in program.capabilities.values():
         seen: set[Span] = set()
-        for expression, span in _named(capability):
+        for expression, span in _named(program, capability):
             target = program.capabilities.get(qualified(program, capability.module, expression) or "")
             if target is None or span in seen:
                 continue
@@ -64,9 +65,9 @@ def check(program: Program) -> Iterator[Finding]:
             )
 
 
-def _named(capability: Capability) -> Iterator[tuple[Expr, Span]]:
+def _named(program: Program, capability: Capability) -> Iterator[tuple[Expr, Span]]:
     for body in bodies(capability):
-        for call in calls(body):
+        for call in calls_in(program, body):
             yield call.function, call.function.span
     for annotation, span in () if capability.owner is None else held(capability.owner):
         for node in walk(annotation):

@@ -108,14 +108,15 @@ def check(program: Program) -> Iterator[Finding]:
     for capability in program.capabilities.values():
         file = program.modules[capability.module].file
         for function in _async_functions(capability):
-            for call in _blocking(program, capability.module, function):
+            own = tuple(statements_of(function.body))
+            for call in _blocking(program, capability.module, own):
                 yield RULE.finding(
                     Place(file, call.span),
                     f"capability {capability.id!r} blocks the event loop with `{_spelt(call.function)}`",
                     label="nothing else runs meanwhile",
                     help="use an async library, `await asyncio.to_thread(…)`, or make the capability a plain `def`",
                 )
-            for call in _forgotten(program, capability, function):
+            for call in _forgotten(program, capability, own):
                 yield RULE.finding(
                     Place(file, call.span),
                     f"capability {capability.id!r} never awaits `{_spelt(call.function)}(…)`",
@@ -134,8 +135,8 @@ def _async_functions(capability: Capability) -> Iterator[Function]:
             yield statement
 
 
-def _blocking(program: Program, module: str, function: Function) -> Iterator[Call]:
-    for node in statements_of(function.body):
+def _blocking(program: Program, module: str, own: tuple[object, ...]) -> Iterator[Call]:
+    for node in own:
         if isinstance(node, Call):
             name = qualified(program, module, node.function)
             if name is not None and (name in _BLOCKING or name in _BLOCKING_VERBS):
@@ -147,8 +148,8 @@ def _blocking(program: Program, module: str, function: Function) -> Iterator[Cal
                         yield inner
 
 
-def _forgotten(program: Program, capability: Capability, function: Function) -> Iterator[Call]:
-    for node in statements_of(function.body):
+def _forgotten(program: Program, capability: Capability, own: tuple[object, ...]) -> Iterator[Call]:
+    for node in own:
         match node:
             case ExprStatement(value=Call() as call) if _is_coroutine(program, capability, call):
                 yield call
