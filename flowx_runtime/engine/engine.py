@@ -172,6 +172,8 @@ class Engine:
             waits = await walker.walk(frame, 0, len(session.plan.nodes))
             if waits:
                 await session.park(waits)
+                if session.cancel_reason is not None:
+                    self.hint()  # it was asked for while this pass went to its wait
                 return Ended(session.instance_id, State.SUSPENDED, waits=waits)
             return await self._complete(walker, frame)
         except FlowFailure as failed:

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from flowx_runtime.authoring.contexts import Logger
 from flowx_runtime.authoring.errors import FlowxError
+from flowx_runtime.engine.bag import Bag
 from flowx_runtime.engine.identity import idempotency_key, mint_id, undo_idempotency_key
 from flowx_runtime.engine.redaction import redact
 from flowx_runtime.journal.records import Captured
@@ -73,12 +74,12 @@ class StepRun:
         "_random",
         "_seed",
         "attempt",
+        "bag",
         "capability_id",
         "compensating_for",
         "deadline",
         "effect_scope",
         "flow_id",
-        "in_sight",
         "instance_id",
         "name",
         "principal",
@@ -100,7 +101,7 @@ class StepRun:
         deadline: datetime | None = None,
         principal: str | None = None,
         compensating_for: str | None = None,
-        in_sight: Callable[[], Iterable[Any]] = tuple,
+        bag: Bag | None = None,
     ) -> None:
         self.utc_now = utc_now
         self.instance_id = instance_id
@@ -114,8 +115,7 @@ class StepRun:
         self.deadline = deadline
         self.principal = principal
         self.compensating_for = compensating_for
-        self.in_sight = in_sight
-        """Every value the step could know of: what it says aloud quotes none of their sensitive members."""
+        self.bag = bag
         self.step_transaction: Any = None
         """Begins the step's transaction; `None` where the journal has none."""
         self._ids: tuple[UUID, ...] = ()
@@ -143,6 +143,10 @@ class StepRun:
     def captured(self) -> Captured:
         """What this attempt read from outside."""
         return Captured(self.utc_now, self._ids, self._seed)
+
+    def in_sight(self) -> Iterable[Any]:
+        """Every value the step could know of: what it says aloud quotes none of their sensitive members."""
+        return () if self.bag is None else self.bag.everything()
 
     @property
     def log(self) -> Logger:

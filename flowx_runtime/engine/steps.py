@@ -127,6 +127,8 @@ def request_of(walker: Walker, frame: Frame, node: Step) -> Any:
         found = frame.bag.find(contract)
         if found is None:
             found = walker.ask(lambda bag: bag.get(contract), frame.bag, failures.VALUE_MISSING)
+    if walker.session.journal is None:
+        return found  # it never came out of a store
     try:
         refuse_holes(found)
     except ValueRedacted as redacted:
@@ -148,7 +150,8 @@ def _context(walker: Walker, frame: Frame, node: Step, scope: str, attempt: int)
         frame.scope,
         session.deadline,
         session.principal,
-        in_sight=frame.bag.everything,
+        None,
+        frame.bag,
     )
 
 

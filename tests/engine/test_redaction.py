@@ -35,6 +35,7 @@ from secret_plans import (
 
 from flowx_runtime.authoring.contracts import Contract, Sensitive
 from flowx_runtime.engine.documents import Documents
+from flowx_runtime.engine.key_ring import KeyRing
 from flowx_runtime.engine.redaction import Redacted, ValueRedacted, has_holes, may_hold_secrets, redact
 from flowx_runtime.host.flow_host import FlowHost
 from flowx_runtime.host.outcome import Completed, Failed, Suspended
@@ -101,14 +102,16 @@ async def test_what_pydantic_says_of_a_refused_value_does_not_quote_it() -> None
     assert_no_canary(tables_of(scene))
 
 
-async def test_no_canary_is_in_any_table_of_the_database(postgres_dsn, schema) -> None:
+@pytest.mark.parametrize("ring", [None, KeyRing({"k": bytes(32)}, current="k")], ids=["redacted", "sealed"])
+async def test_no_canary_is_in_any_table_of_the_database(postgres_dsn, schema, ring) -> None:
     import psycopg
 
     journal = await PostgresJournal.open(postgres_dsn, schema=schema)
-    async with FlowHost([secret_plan()], journal=journal, sweep_interval=None) as host:
+    async with FlowHost([secret_plan()], journal=journal, sweep_interval=None, key_ring=ring) as host:
         for by in ("CANARY-boss", "CANARY-nobody"):
             suspended = await host.run("account.open", application())
             await host.signal(suspended.instance_id, Approved(by=by, code=PIN))
+            assert (await host.replay(suspended.instance_id)).is_same
     with psycopg.connect(postgres_dsn) as connection:
         tables = connection.execute(
             "select table_name from information_schema.tables where table_schema = %s", [schema]

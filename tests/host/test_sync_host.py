@@ -65,6 +65,15 @@ def test_the_journal_is_opened_on_the_hosts_own_loop(postgres_dsn, schema) -> No
         assert [row.capability_id for row in host.inspect(suspended.instance_id).rows][-1] == "offer.archive"
 
 
+def test_a_flow_is_cancelled_and_replayed() -> None:
+    with opened(saga_plan()) as host:
+        suspended = host.run("document.process", Submit(document_id="d"))
+        assert host.replay(suspended.instance_id).is_same
+        outcome = host.cancel(suspended.instance_id, "no longer wanted")
+        assert isinstance(outcome, Failed)
+        assert outcome.error.detail == "no longer wanted"
+
+
 def test_many_threads_share_one_host() -> None:
     world = World(ready_after=10**6)
     with opened(document_plan(), world=world) as host, ThreadPoolExecutor(16) as pool:
