@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, TypeVar, get_args
+from dataclasses import is_dataclass
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict
 
@@ -46,10 +47,22 @@ def _has_mark(metadata: Any) -> bool:
     return any(isinstance(item, SensitiveMark) for item in metadata)
 
 
-def _is_marked_inside(annotation: Any) -> bool:
+def _is_marked_inside(annotation: Any, seen: frozenset[Any] = frozenset()) -> bool:
+    """Whether a mark is in an annotation, or in a class it names that does not hide its members by itself."""
     if _has_mark(getattr(annotation, "__metadata__", ())):
         return True
-    return any(_is_marked_inside(inner) for inner in get_args(annotation))
+    if isinstance(annotation, type) and not get_args(annotation):
+        if annotation in seen or issubclass(annotation, Contract):
+            return False
+        return any(_is_marked_inside(inner, seen | {annotation}) for inner in _members(annotation))
+    return any(_is_marked_inside(inner, seen) for inner in get_args(annotation))
+
+
+def _members(cls: type[Any]) -> list[Any]:
+    if issubclass(cls, BaseModel):
+        return [Annotated[field.annotation, *field.metadata, None] for field in cls.model_fields.values()]
+    is_record = is_dataclass(cls) or hasattr(cls, "__total__") or hasattr(cls, "_fields")
+    return list(get_type_hints(cls, include_extras=True).values()) if is_record else []
 
 
 Sensitive = Annotated[T, SensitiveMark()]
