@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from flowx_compiler.config import Config
 from flowx_compiler.emit.catalog_module import Entry, emit_catalog
 from flowx_compiler.emit.manifest import RetiredPlan, emit_manifest
 from flowx_compiler.emit.plan_module import emit_plan, module_name
-from flowx_compiler.findings import Finding, Severity
+from flowx_compiler.findings import Finding
 from flowx_compiler.link import link
 from flowx_compiler.link.sources import SourceFile, Sources
 from flowx_compiler.lower import lower
@@ -74,7 +74,7 @@ def compile_sources(
         judge: says what is wrong with a program.
         reader: reads files; without one, every file is read anew.
     """
-    analysed = _insisting(analyse(files, judge, reader))
+    analysed = analyse(files, judge, reader)
     if analysed.has_errors or not analysed.flow_count:
         return analysed
     program = analysed.program
@@ -98,17 +98,6 @@ def compile_sources(
     written[f"{folder}/__init__.py"] = emit_catalog(config.plans, entries)
     written[config.manifest] = emit_manifest(config.application, program, plans, retired)
     return Build(program, analysed.verdict, dict(sorted(written.items())), analysed.flow_count)
-
-
-def _insisting(build: Build) -> Build:
-    """Bring back what was suppressed although it could not be read: a reason does not put it into a plan."""
-    unread = {(problem.id, problem.place) for problem in build.program.problems}
-    hidden = (*(item.finding for item in build.verdict.suppressed), *build.verdict.known)
-    back = [
-        finding for finding in hidden if finding.severity is Severity.ERROR and (finding.id, finding.place) in unread
-    ]
-    findings = tuple(sorted((*build.verdict.findings, *back), key=lambda finding: finding.order))
-    return replace(build, verdict=replace(build.verdict, findings=findings)) if back else build
 
 
 def _module_names(plans: Iterable[PlanModel], existing: Mapping[str, str]) -> Iterator[str]:

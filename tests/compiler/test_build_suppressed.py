@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flowx_compiler.build import analyse, compile_sources
+from flowx_compiler.build import compile_sources
 from flowx_compiler.config import Config
 from flowx_compiler.rules.examples import example_files
 from flowx_compiler.rules.rule import Example
@@ -22,7 +22,6 @@ UNREADABLE = [
 def test_what_cannot_be_read_stops_a_build_even_where_it_is_suppressed(call: str):
     files = example_files(Example(f"flow.step(open_review)\n{call}"))
 
-    assert not analyse(files).has_errors
     build = compile_sources(files, CONFIG, {})
     assert build.has_errors
     assert build.files == {}

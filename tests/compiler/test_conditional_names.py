@@ -14,7 +14,7 @@ from flowx_compiler.rules.rule import Example
 
 CHOICES = {
     "try": "try:\n    from fast import LIMIT\nexcept ImportError:\n    from slow import LIMIT\n",
-    "if": "import sys\n\nif sys.version_info >= (3, 0):\n    from fast import LIMIT\nelse:\n    from slow import LIMIT\n",
+    "if": "import sys\n\nif sys.version_info >= (3,):\n    from fast import LIMIT\nelse:\n    from slow import LIMIT\n",
 }
 
 
@@ -42,7 +42,8 @@ def test_an_awaiting_comprehension_in_a_lambda_is_refused(linked: Callable[..., 
 
 
 def test_a_category_that_does_not_exist_is_refused_with_those_that_do(linked: Callable[..., Program]) -> None:
-    module = 'from flowx_runtime import Category, FlowError\n\n\nclass Bad(FlowError, code="x.bad", category=Category.BUSINESS):\n'
+    module = "from flowx_runtime import Category, FlowError\n\n\n"
+    module += 'class Bad(FlowError, code="x.bad", category=Category.BUSINESS):\n'
     text = example_text(Example("flow.step(open_review)", module=module + '    """Bad."""\n'))
     (problem,) = linked(shop=shop(), example=text).problems
     assert problem.id == "FLOWX1228"
