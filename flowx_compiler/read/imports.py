@@ -31,10 +31,14 @@ class Taken(NamedTuple):
 def find_imports(file: SourceFile) -> frozenset[Taken]:
     """What a file imports, and a little that only looks like an import."""
     text = file.source.decode("utf-8", "replace")
-    if "import" not in text:
-        return frozenset()
     found: set[Taken] = set()
-    for match in _IMPORT.finditer(text):
+    position = 0
+    # Imports stand at the top of most files: behind the last there is nothing to look through.
+    while text.find("import", position) >= 0:
+        match = _IMPORT.search(text, position)
+        if match is None:
+            break
+        position = match.end()
         if match["modules"] is not None:
             found.update(Taken(_dotted(item["name"]), None) for item in _ITEM.finditer(_joined(match["modules"])))
         else:

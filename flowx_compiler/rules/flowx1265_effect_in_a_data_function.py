@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flowx_compiler.check.nodes import nodes
 from flowx_compiler.check.predicates import data_functions
 from flowx_compiler.findings import Finding, Place
 from flowx_compiler.model import DataFunction, Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
-from flowx_compiler.syntax import Assign, Attribute, Call, Compound, Expr, Name, Span, Subscript, walk
+from flowx_compiler.syntax import Assign, Attribute, Call, Compound, Expr, Name, Span, Subscript
 
 RULE = Rule("FLOWX1265", "effect-in-a-data-function", ERROR, is_safety=True)
 
@@ -50,7 +51,7 @@ def check(program: Program) -> Iterator[Finding]:
     for flow in program.flows.values():
         for function in data_functions(flow):
             file = program.modules[function.module].file
-            for what, span in _effects(function):
+            for what, span in _effects(program, function):
                 yield RULE.finding(
                     Place(file, span),
                     f"a data function of {flow.id!r} {what}",
@@ -59,8 +60,8 @@ def check(program: Program) -> Iterator[Finding]:
                 )
 
 
-def _effects(function: DataFunction) -> Iterator[tuple[str, Span]]:
-    for node in walk(function.syntax.body):
+def _effects(program: Program, function: DataFunction) -> Iterator[tuple[str, Span]]:
+    for node in nodes(program, function.syntax.body):
         match node:
             case Compound(kind="yield" | "yield_from", span=span):
                 yield "yields, so its answer is a generator", span

@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+from flowx_compiler.check.nodes import nodes
 from flowx_compiler.check.predicates import data_functions, value_type
 from flowx_compiler.findings import Finding, Place, Related
 from flowx_compiler.model import Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
-from flowx_compiler.syntax import Attribute, walk
+from flowx_compiler.syntax import Attribute
 
 RULE = Rule("FLOWX1267", "unknown-member", ERROR, is_safety=True)
 
@@ -45,7 +46,7 @@ def check(program: Program) -> Iterator[Finding]:
     for flow in program.flows.values():
         for function in data_functions(flow):
             file = program.modules[function.module].file
-            for node in walk(function.syntax.body):
+            for node in nodes(program, function.syntax.body):
                 if not isinstance(node, Attribute) or _is_of_every_model(node.attr):
                     continue
                 holder = value_type(program, flow, function, node.value)

@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+from flowx_compiler.check.nodes import nodes
 from flowx_compiler.check.predicates import data_functions
 from flowx_compiler.findings import Finding, Place
 from flowx_compiler.model import Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
-from flowx_compiler.syntax import Attribute, Name, walk
+from flowx_compiler.syntax import Attribute, Name
 
 RULE = Rule("FLOWX1268", "unknown-context-member", ERROR, is_safety=True)
 
@@ -47,7 +48,7 @@ def check(program: Program) -> Iterator[Finding]:
     for flow in program.flows.values():
         for function in data_functions(flow):
             file = program.modules[function.module].file
-            for node in walk(function.syntax.body):
+            for node in nodes(program, function.syntax.body):
                 match node:
                     case Attribute(value=Name(id=root), attr=name, attr_span=span) if (
                         root == function.parameter and name not in _MEMBERS

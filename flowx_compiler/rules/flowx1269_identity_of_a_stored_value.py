@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flowx_compiler.check.nodes import nodes
 from flowx_compiler.check.predicates import data_functions
 from flowx_compiler.findings import Finding, Place
 from flowx_compiler.model import Program
 from flowx_compiler.rules.rule import WARNING, Example, Rule
-from flowx_compiler.syntax import Attribute, Call, Constant, Expr, Name, Operation, Subscript, walk
+from flowx_compiler.syntax import Attribute, Call, Constant, Expr, Name, Operation, Subscript
 
 RULE = Rule("FLOWX1269", "identity-of-a-stored-value", WARNING)
 
@@ -43,7 +44,7 @@ def check(program: Program) -> Iterator[Finding]:
     for flow in program.flows.values():
         for function in data_functions(flow):
             file = program.modules[function.module].file
-            for node in walk(function.syntax.body):
+            for node in nodes(program, function.syntax.body):
                 match node:
                     case Operation(kind="compare", operators=operators, operands=operands, span=span) if set(
                         operators
