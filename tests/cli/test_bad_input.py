@@ -63,7 +63,7 @@ def test_a_missing_file_is_one_sentence_and_exit_2(project: Project) -> None:
         assert len(run.stderr.splitlines()) == 1
 
 
-def test_an_empty_project_is_one_sentence_and_exit_2(project: Project) -> None:
+def test_a02_an_empty_project_is_one_sentence_and_exit_2(project: Project) -> None:
     (project.root / "flows.py").unlink()
     for verb in ("check", "build"):
         run = project.flowx(verb)
