@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Iterator
 from uuid import uuid4
 
 import psycopg
 import pytest
 from psycopg import sql
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    # Started in the background, a shell makes us ignore interrupts. The processes that tests interrupt inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
