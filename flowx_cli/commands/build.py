@@ -13,6 +13,7 @@ from flowx_cli.reporting import format_option, selection_options, show
 
 if TYPE_CHECKING:
     from flowx_cli.judging import Asked
+    from flowx_cli.watching import Snapshot
     from flowx_compiler.config import Config
 
 
@@ -60,10 +61,11 @@ def command(
         configs = configured(project)
         if fix:
             _fix(configs, asked)
+        before = _watched(configs) if watch else {}
         code = _build(configs, asked, format_=format_, statistics=statistics, check=check, no_cache=no_cache)
         if not watch:
             raise SystemExit(code)
-        _wait(configs)
+        _wait(configs, before)
 
 
 def _build(
@@ -111,9 +113,20 @@ def _show_fixes(configs: Sequence[Config], asked: Asked) -> int:
     return exits.CHECK_SAYS_NO if mended else exits.NOTHING_FOUND
 
 
-def _wait(configs: Sequence[Config]) -> None:
+def _folders(configs: Sequence[Config]) -> tuple[list[Path], list[Path]]:
+    """Where sources are, and where plans go."""
+    sources = [config.root / source for config in configs for source in config.sources]
+    return sources, [config.root / config.plans_folder for config in configs]
+
+
+def _watched(configs: Sequence[Config]) -> Snapshot:
+    from flowx_cli.watching import snapshot
+
+    return snapshot(*_folders(configs))
+
+
+def _wait(configs: Sequence[Config], before: Snapshot) -> None:
     from flowx_cli.watching import wait_for_change
 
     click.echo("watching; interrupt to end", err=True)
-    folders = [config.root / source for config in configs for source in config.sources]
-    wait_for_change(folders, [config.root / config.plans_folder for config in configs])
+    wait_for_change(before, *_folders(configs))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from flowx_cli.watching import wait_for_change
+from flowx_cli.watching import snapshot, wait_for_change
 from tests.cli.conftest import ROOT, Project
 
 
@@ -61,7 +61,7 @@ def test_waiting_ends_when_a_source_changes_and_not_when_a_plan_does(tmp_path: P
         target = plans / "made.py" if looks == 1 else tmp_path / "new.py"
         target.write_text("x = 1\n", "utf-8")
 
-    wait_for_change([tmp_path], [plans], pause=pause)
+    wait_for_change(snapshot([tmp_path], [plans]), [tmp_path], [plans], pause=pause)
     assert looks == 2
 
 

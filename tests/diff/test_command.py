@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +150,16 @@ def test_what_is_not_a_manifest_is_one_sentence(flowx: Flowx, documents: Documen
     assert ran.err.count("\n") == 1
 
 
+@pytest.fixture
+def usual_recursion() -> Iterator[None]:
+    """The interpreter's own limit: compiling in this process may have raised it."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    yield
+    sys.setrecursionlimit(limit)
+
+
+@pytest.mark.usefixtures("usual_recursion")
 def test_a_contract_nested_too_deeply_is_one_sentence(flowx: Flowx, documents: Documents) -> None:
     new = sample()
     shape: Any = {"type": "string"}
