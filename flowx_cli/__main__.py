@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import click
@@ -93,11 +92,6 @@ def _speak_utf8() -> None:
         reconfigure: Any = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="replace")
-
-
-def commands_folder() -> Path:
-    """Where the verbs' modules are."""
-    return Path(__file__).parent / "commands"
 
 
 if __name__ == "__main__":

@@ -98,12 +98,6 @@ def _source_of(module: str, root: Path, home: Path) -> SourceFile | None:
     return None
 
 
-def import_roots(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """The folders that modules under the paths are imported from."""
-    starts = [start if start.is_dir() else start.parent for start in (path.resolve() for path in paths)]
-    return tuple(dict.fromkeys(_root_of(folder, folder, ()) for folder in starts))
-
-
 def _python_files(start: Path) -> Iterator[tuple[Path, list[str]]]:
     """Folders with the names of the Python files in them."""
     if start.is_file():

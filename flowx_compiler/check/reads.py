@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flowx_compiler.check.nodes import calls_in
 from flowx_compiler.findings import Place
 from flowx_compiler.model import DataFunction, Program
-from flowx_compiler.syntax import Attribute, Call, Expr, Function, Lambda, Name, walk
+from flowx_compiler.syntax import Attribute, Call, Expr, Name, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,3 @@ def qualified(program: Program, module: str, expression: Expr) -> str | None:
         inner = program.resolved.get(name)
         name = inner.get(attribute, f"{name}.{attribute}") if inner is not None else f"{name}.{attribute}"
     return name
-
-
-def body_of(function: DataFunction) -> object:
-    """What a data function evaluates."""
-    return function.syntax.body if isinstance(function.syntax, Lambda | Function) else ()

@@ -89,18 +89,6 @@ class TypeReader:
             bound = dict.fromkeys(bound, plain(element(self.type_of(iterated[0]))))
         return replace(self, bound={**self.bound, **bound}).type_of(produced)
 
-    def member_kind(self, expression: Attribute) -> str | None:
-        """`"field"`, `"property"` or `"method"` for a member of a contract; `"missing"` if it has none of that name."""
-        holder = plain(self.type_of(expression.value))
-        found = contract(self.project, holder.name)
-        if found is None:
-            return None
-        for member in found.members:
-            if member.name == expression.attr:
-                return member.kind
-        is_inherited = expression.attr.startswith(("model_", "__")) or expression.attr in ("copy", "dict", "json")
-        return "missing" if found.is_complete and not is_inherited else None
-
     def _attribute(self, expression: Attribute) -> TypeExpr:
         holder = plain(self.type_of(expression.value))
         if holder.name == CONTEXT:

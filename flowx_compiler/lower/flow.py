@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from flowx_compiler import model
+from flowx_compiler.check.constructs import constructs
 from flowx_compiler.lower.canonical import local_names
 from flowx_compiler.lower.digest import digest
 from flowx_compiler.lower.layout import Layout
@@ -128,13 +129,3 @@ def _closure(program: Program, names: set[str]) -> set[str]:
 
 def _names_in(type_: TypeExpr) -> set[str]:
     return {type_.name} | {name for argument in type_.arguments for name in _names_in(argument)}
-
-
-def constructs(body: model.Sequence) -> list[model.Construct]:
-    """Every construct of a body, those in blocks included, in declaration order."""
-    found: list[model.Construct] = []
-    for construct in body.constructs:
-        found.append(construct)
-        for block in model.blocks(construct):
-            found += constructs(block)
-    return found
