@@ -77,18 +77,30 @@ def _uses(program: Program, flow: Flow) -> tuple[Use, ...]:
     return tuple(walker.found)
 
 
-def produces(body: model.Sequence) -> Iterator[tuple[str, Place]]:
-    """Every contract that steps in a block leave, with the argument that names the capability."""
+def produces(program: Program, body: model.Sequence) -> Iterator[tuple[str, Place]]:
+    """Every contract that a block leaves, with the argument that names the capability, or the construct."""
     for construct in body.constructs:
         match construct:
             case model.Step() | model.Poll():
                 yield construct.capability.capability.result.name, construct.capability.place
             case model.AwaitSignal():
                 yield construct.signal.contract, construct.place
+            case model.SubFlow():
+                output = output_of_child(program, construct)
+                if output is not None:
+                    yield output, construct.place
             case _:
                 pass
         for block in model.blocks(construct):
-            yield from produces(block)
+            yield from produces(program, block)
+
+
+def output_of_child(program: Program, call: model.SubFlow) -> str | None:
+    """What a finished sub-flow leaves in its parent's bag, as a step does; a detached one leaves nothing."""
+    child = program.flows.get(call.flow)
+    if child is None or call.is_detached or child.output.name == "None":
+        return None
+    return child.output.name
 
 
 def ends(body: model.Sequence) -> bool:
@@ -155,7 +167,8 @@ class _Walker:
                 return self._for_each(construct, bag)
             case model.SubFlow():
                 self.read(construct.request, "the sub-flow's input", bag)
-                return bag
+                output = output_of_child(self.program, construct)
+                return bag if output is None else {**bag, output: ALWAYS}
             case model.AwaitSignal():
                 delivered = {**bag, construct.signal.contract: ALWAYS}
                 if construct.on_timeout is None:
@@ -213,7 +226,7 @@ class _Walker:
     def _for_each(self, loop: model.ForEach, bag: Bag) -> Bag:
         self.read(loop.selector, "the selector", bag)
         after = self.block(loop.body, {**bag, loop.item.name: ALWAYS})
-        self.gathered |= {contract for contract, _ in produces(loop.body)}
+        self.gathered |= {contract for contract, _ in produces(self.program, loop.body)}
         products = (after or {}).keys() - bag.keys() - {loop.item.name}
         return {**bag, **{name: Sometimes(Cause.LOOP, loop.place) for name in products}}
 

@@ -45,7 +45,7 @@ class Loss:
 
 
 def stored_contracts(program: Program, flow: Flow) -> tuple[str, ...]:
-    """The contracts that rows of a flow hold, in order: its input, results, signals and its children's inputs."""
+    """The contracts that rows of a flow hold, in order: its own, and the inputs and outputs of its children."""
     names = [flow.input.name]
     for construct in constructs(flow.body):
         match construct:
@@ -55,8 +55,10 @@ def stored_contracts(program: Program, flow: Flow) -> tuple[str, ...]:
                     names.append(construct.signal.contract)
             case model.AwaitSignal(signal=signal):
                 names.append(signal.contract)
-            case model.SubFlow(flow=child) if child in program.flows:
+            case model.SubFlow(flow=child, is_detached=is_detached) if child in program.flows:
                 names.append(program.flows[child].input.name)
+                if not is_detached:
+                    names.append(program.flows[child].output.name)
             case _:
                 pass
     if flow.output.name != "None":

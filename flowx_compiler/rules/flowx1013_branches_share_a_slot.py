@@ -44,14 +44,14 @@ def check(program: Program) -> Iterator[Finding]:
     for flow in program.flows.values():
         for construct in constructs(flow.body):
             if isinstance(construct, model.Parallel) and len(construct.branches) > 1:
-                yield from _collisions(construct)
+                yield from _collisions(program, construct)
 
 
-def _collisions(fork: model.Parallel) -> Iterator[Finding]:
+def _collisions(program: Program, fork: model.Parallel) -> Iterator[Finding]:
     first: dict[str, Place] = {}
     for branch in fork.branches:
         own: dict[str, Place] = {}
-        for contract, place in produces(branch):
+        for contract, place in produces(program, branch):
             if contract == "None":
                 continue
             if contract in first and contract not in own:

@@ -129,7 +129,10 @@ class FlowBuilder(Generic[In, Out]):
         *,
         mode: SubFlowMode = SubFlowMode.INLINE,
     ) -> SubFlowBuilder[In, Out]:
-        """Start another flow: as part of this one (`INLINE`), or on its own (`DETACHED`)."""
+        """Start another flow: as part of this one (`INLINE`), or on its own (`DETACHED`).
+
+        The output of a finished inline one is left for the steps after it, as a step's result is.
+        """
         _inert()
 
     def await_signal(self, signal: type[Message], /, *, timeout: Duration) -> AwaitBuilder[In, Out]:

@@ -39,7 +39,12 @@ def delay(walker: Walker, frame: Frame, node: Delay) -> Moved:
 
 
 async def await_signal(walker: Walker, frame: Frame, node: AwaitSignal) -> Moved:
-    """Park until a signal or a timeout."""
+    """Park until a signal or a timeout.
+
+    A signal comes before the clock, as in a poll: what was delivered ends the wait as long as nothing of its timeout is
+    in the journal, however late a sweep is. Which of two clocks is right is never asked: the instance's own rows
+    decide, and a wait is over no earlier than it says, but may be later. Deadline and cancellation come before both.
+    """
     session, key = walker.session, (frame.scope, node.index)
     after = node.index + 1 if node.signal_target is None else node.signal_target
     row = session.done.get(key)

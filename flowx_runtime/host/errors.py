@@ -61,6 +61,12 @@ class NotRunnable(FlowxError):
     code: ClassVar[str] = "flow.not_runnable"
 
 
+class NaiveClock(FlowxError):
+    """The host's clock gives instants without a time zone: give it one whose `now()` is timezone-aware."""
+
+    code: ClassVar[str] = "host.naive_clock"
+
+
 class HostClosed(FlowxError):
     """The host has been left and takes nothing more."""
 

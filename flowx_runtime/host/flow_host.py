@@ -33,6 +33,7 @@ from flowx_runtime.host.errors import (
     IdempotencyConflict,
     InputMismatch,
     InstanceTerminal,
+    NaiveClock,
     NotASignal,
     NotRunnable,
     ProfileIsNotDurable,
@@ -85,7 +86,8 @@ class FlowHost:
             a step that needs one after a resume fails.
 
     Raises:
-        FlowxError: a plan is stale, a capability instance is missing, given twice or unknown.
+        FlowxError: a plan is stale, a capability instance is missing, given twice or unknown, or the clock gives
+            instants without a time zone.
     """
 
     def __init__(
@@ -111,6 +113,11 @@ class FlowHost:
         self._journal = journal
         self._documents = Documents(key_ring)
         self._clock = clock or SystemClock()
+        if self._clock.now().utcoffset() is None:
+            raise NaiveClock(
+                f"{type(self._clock).__name__}.now() gives an instant without a time zone, which no stored instant "
+                "can be compared with: return `datetime.now(UTC)`"
+            )
         self._owner = owner or f"{socket.gethostname()}/{os.getpid()}/{uuid4().hex[:8]}"
         self._lease_ttl = lease_ttl
         self._interval = sweep_interval

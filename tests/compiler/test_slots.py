@@ -7,6 +7,7 @@ import pytest
 from flowx_compiler.check.slots import ALWAYS, Cause, Sometimes, uses
 from flowx_compiler.link import link
 from flowx_compiler.link.sources import Sources
+from flowx_compiler.rules import flowx1013_branches_share_a_slot
 from flowx_compiler.rules.examples import example_files
 from flowx_compiler.rules.rule import Example
 
@@ -130,6 +131,46 @@ FAILS = "lambda b: b.fail(TooLate)"
 )
 def test_presence_after_a_definition(define: str, contract: str, expected: str):
     assert presence(define, contract) == expected
+
+
+CHILD = """\
+from flowx_runtime import SubFlowMode
+from shop import JobStarted
+
+@flow("example.child", version="1.0.0", profile=Profile.DURABLE, owner="shop")
+class Child(Flow[PlaceOrder, JobStarted]):
+    def define(self, flow: FlowBuilder[PlaceOrder, JobStarted]) -> None:
+        flow.step(start_job)
+        flow.returns(lambda ctx: ctx.get(JobStarted))
+"""
+CALL = "flow.sub_flow(Child, lambda ctx: ctx.input)"
+
+
+@pytest.mark.parametrize(
+    ("define", "expected"),
+    [
+        (CALL, ALWAYS),
+        ("flow.sub_flow(Child, lambda ctx: ctx.input, mode=SubFlowMode.DETACHED)", None),
+        (f"flow.for_each(lambda ctx: ctx.input.lines, lambda line: line{CALL[4:]})", Cause.LOOP),
+        (f"flow.parallel(lambda b: b{CALL[4:]}, open_review)", ALWAYS),
+    ],
+    ids=["inline", "detached", "in a loop", "in a branch"],
+)
+def test_a_finished_sub_flow_leaves_its_output_as_a_step_does(define: str, expected: object):
+    program = link(Sources.of(example_files(Example(f"{define}\nflow.step(job_status)", module=CHILD))))
+    assert program.problems == ()
+    (found,) = (use for use in uses(program, program.flows["example.Example"]) if use.contract == "shop.JobStarted")
+
+    presence = found.presence
+    assert (presence.cause if isinstance(presence, Sometimes) else presence) == expected
+
+
+def test_two_branches_that_run_one_sub_flow_leave_one_contract_twice():
+    define = f"flow.parallel(lambda b: b{CALL[4:]}, start_job)"
+    program = link(Sources.of(example_files(Example(define, module=CHILD))))
+
+    (finding,) = flowx1013_branches_share_a_slot.check(program)
+    assert finding.message.startswith("two branches leave JobStarted")
 
 
 def test_what_follows_a_fork_that_always_fails_is_not_asked():

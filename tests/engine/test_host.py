@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 import pytest
@@ -38,6 +38,7 @@ from flowx_runtime.host.errors import (
     HostClosed,
     IdempotencyConflict,
     InputMismatch,
+    NaiveClock,
     NotAPlan,
     NotRunnable,
     ProfileIsNotDurable,
@@ -114,6 +115,15 @@ async def test_capabilities_are_checked_when_the_host_is_made():
 class SomeFlow(Flow[Submit, Result]):
     def define(self, flow):
         raise NotImplementedError
+
+
+def test_a_clock_without_a_time_zone_is_refused_in_a_sentence():
+    class Naive:
+        def now(self):
+            return datetime(2031, 5, 6)  # noqa: DTZ001  the very mistake
+
+    with pytest.raises(NaiveClock, match=r"Naive\.now\(\) gives an instant without a time zone, .* `datetime.now"):
+        FlowHost([], clock=Naive())
 
 
 async def test_a_flow_class_is_no_plan():

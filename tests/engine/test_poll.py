@@ -136,6 +136,23 @@ async def test_a_delivery_ends_the_poll_before_its_next_attempt_is_made():
     assert scene.world.asked == 1
 
 
+async def test_a_signal_after_the_budget_ends_it_as_long_as_no_sweep_has_escalated():
+    scene = Scene(document_plan(deadline=timedelta(days=1)))
+    outcome = await scene.host.run("document.process", DOCUMENT)
+    scene.clock.advance(BUDGET)
+    await scene.host.signal(outcome.instance_id, OcrCompleted(job_id="x"))
+    assert await scene.state() is State.COMPLETED
+    assert scene.world.asked == 1
+
+
+async def test_a_signal_after_the_flows_deadline_ends_nothing():
+    scene = Scene(document_plan(deadline=timedelta(minutes=1)))
+    outcome = await scene.host.run("document.process", DOCUMENT)
+    scene.clock.advance(timedelta(minutes=1))
+    await scene.host.signal(outcome.instance_id, OcrCompleted(job_id="x"))
+    assert await scene.state() is State.TIMED_OUT
+
+
 async def test_a_satisfied_predicate_leaves_the_signal_for_a_later_wait():
     then_await = plan(
         upload(),

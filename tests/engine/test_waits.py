@@ -119,6 +119,32 @@ async def test_a_timeout_runs_its_block_and_unwinds():
     assert outcome.error.code == "document.not_read_in_time"
 
 
+@pytest.mark.parametrize("has_block", [True, False])
+@pytest.mark.parametrize("sender_dies", [True, False], ids=["met by the sweep", "met by its sender"])
+async def test_a_signal_after_the_due_instant_wins_as_long_as_no_sweep_has_written_the_timeout(has_block, sender_dies):
+    scene = Scene(saga_plan(has_block=has_block))
+    instance_id = await parked(scene)
+    scene.clock.advance(2 * WEEK)
+    if sender_dies:
+        await scene.journal.deliver(instance_id, Delivery("late", "offer.signed", '{"by":"ada"}'))
+    else:
+        await scene.host.signal(instance_id, Signed(by="ada"))
+    await scene.host.sweep_once()
+    assert (await scene.rows())[1] == "|1|offer.signed|Success"
+    assert "document.escalate" not in "".join(await scene.rows())
+
+
+async def test_a_signal_that_comes_while_the_timeout_is_gone_on_with_is_left_for_a_later_wait():
+    scene = Scene(saga_plan())
+    instance_id = await parked(scene)
+    scene.clock.advance(WEEK)
+    late = Delivery("late", "offer.signed", '{"by":"ada"}')
+    scene.world.hooks["document.escalate"] = lambda: scene.journal._accept(scene.journal._entries[instance_id], late)
+    await scene.host.sweep_once()
+    assert await scene.state() is State.FAILED
+    assert [delivery.delivery_id for delivery in (await scene.history()).inbox] == ["late"]
+
+
 async def test_without_a_block_a_timeout_fails_the_flow():
     scene = Scene(saga_plan(has_block=False))
     instance_id = await parked(scene)
