@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from flowx_compiler.diff.callers import Callers, find_callers
 from flowx_compiler.diff.differences import Contracts
 from flowx_compiler.diff.document import Capability, Event, Flow, Manifest
 from flowx_compiler.diff.groups import Groups, group
@@ -22,6 +23,7 @@ class Comparison:
     events: Groups[Event]
     contracts: Contracts
     usage: Usage
+    callers: Callers
 
 
 def pair_up(old: Manifest, new: Manifest) -> Comparison:
@@ -33,8 +35,9 @@ def pair_up(old: Manifest, new: Manifest) -> Comparison:
     capabilities = group(old.capabilities, new.capabilities)
     events = group(old.events, new.events)
     contracts = Contracts(old.contracts, new.contracts)
-    usage = find_usage(contracts, _uses(old, new, flows, capabilities, events))
-    return Comparison(old, new, flows, capabilities, events, contracts, usage)
+    callers = find_callers(old)
+    usage = find_usage(contracts, _uses(old, new, flows, capabilities, events), callers)
+    return Comparison(old, new, flows, capabilities, events, contracts, usage, callers)
 
 
 def _uses(

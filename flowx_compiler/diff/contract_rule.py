@@ -49,4 +49,4 @@ def _joined(texts: Sequence[str]) -> str:
 
 def _listed(users: Sequence[str]) -> str:
     rest = len(users) - _SHOWN
-    return ", ".join(users[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+    return "; ".join(users[:_SHOWN]) + (f"; and {rest} more" if rest > 0 else "")

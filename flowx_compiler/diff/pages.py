@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
@@ -18,17 +19,23 @@ def pages() -> dict[str, str]:
 
 def page(rule: Rule, family: ModuleType) -> str:
     """One code."""
-    mirror = ", ".join(f"[FLOWX-DIFF-{number}](FLOWX-DIFF-{number}.md)" for number in rule.mirror) or "none"
+    mirror = _links(rule.mirror) or "none"
     because = f" ({rule.asymmetry})" if rule.asymmetry else ""
+    across = f"on another side: {_links(rule.across)}" if rule.across else f"only on this side: {rule.one_sided}"
     about = (family.__doc__ or "").strip()
     return (
         f"# {rule.code}: {rule.title}\n\n"
-        f"Class: **{rule.verdict.value}**. Undone, it is reported as: {mirror}{because}.\n\n"
+        f"Class: **{rule.verdict.value}**. Undone, it is reported as: {mirror}{because}.\n"
+        f"The same change {across}.\n\n"
         f"## What it detects\n\n{rule.detects}\n\n"
         f"## Why it matters\n\n{rule.matters} Hurt: {rule.hurt}.\n\n"
         f"## What to do\n\n{rule.advice[0].upper()}{rule.advice[1:]}.\n\n"
         f"## About this kind of change\n\n{about}\n"
     )
+
+
+def _links(numbers: Iterable[str]) -> str:
+    return ", ".join(f"[FLOWX-DIFF-{number}](FLOWX-DIFF-{number}.md)" for number in numbers)
 
 
 def index() -> str:

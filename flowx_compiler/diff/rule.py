@@ -58,6 +58,11 @@ class Rule:
     advice: str
     mirror: tuple[str, ...]
     """Numbers of the rules that report the change undone."""
+    across: tuple[str, ...] = ()
+    """Numbers of the rules that report the same change on another side: produced instead of accepted, an event instead
+    of a flow."""
+    one_sided: str = ""
+    """Why there is no such rule; empty when there is."""
     asymmetry: str = ""
     """Why undoing the change is not always reported by the mirror; empty when it always is."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from flowx_compiler.diff.callers import Callers
 from flowx_compiler.diff.differences import Change, Contracts, Definition
 from flowx_compiler.diff.document import TypeRef
 from flowx_compiler.diff.shapes import Model
@@ -38,13 +39,13 @@ class Place(Enum):
         return Direction.ACCEPTED if accepted else Direction.PRODUCED
 
 
-_WHO = {
-    Place.FLOW_INPUT: "callers of flow {key}",
-    Place.FLOW_OUTPUT: "readers of the result of flow {key}",
-    Place.CAPABILITY_INPUT: "flows that call capability {key}",
-    Place.CAPABILITY_OUTPUT: "flows that read the result of capability {key}",
-    Place.SIGNAL: "senders of signal {key}",
-    Place.EVENT: "subscribers of event {key}",
+_WHO: Mapping[Place, Callable[[Callers, str], str]] = {
+    Place.FLOW_INPUT: Callers.of_flow,
+    Place.FLOW_OUTPUT: Callers.readers_of_flow,
+    Place.CAPABILITY_INPUT: Callers.of_capability,
+    Place.CAPABILITY_OUTPUT: Callers.readers_of_capability,
+    Place.SIGNAL: Callers.of_signal,
+    Place.EVENT: Callers.of_event,
 }
 _SUBJECT = {
     Place.FLOW_INPUT: "flow {key} input",
@@ -65,10 +66,9 @@ class Use:
     old: TypeRef | None
     new: TypeRef | None
 
-    @property
-    def who(self) -> str:
+    def who(self, callers: Callers) -> str:
         """Who meets a change of the contract here."""
-        return _WHO[self.place].format(key=self.key)
+        return _WHO[self.place](callers, self.key)
 
     @property
     def subject(self) -> str:
@@ -116,7 +116,7 @@ class Usage:
 ContractPair: TypeAlias = tuple[str, str]
 
 
-def find_usage(contracts: Contracts, uses: Iterable[Use]) -> Usage:
+def find_usage(contracts: Contracts, uses: Iterable[Use], callers: Callers) -> Usage:
     """Compare every contract that both documents use in the same place, and what those refer to."""
     replaced: list[Use] = []
     holding: list[tuple[Use, ContractPair]] = []
@@ -138,7 +138,7 @@ def find_usage(contracts: Contracts, uses: Iterable[Use]) -> Usage:
         else:
             replaced.append(use)
     definitions = _reachable(contracts, [pair for _, pair in holding])
-    met = {direction: tuple(_met(definitions, told, direction)) for direction in Direction}
+    met = {direction: tuple(_met(definitions, told, direction, callers)) for direction in Direction}
     return Usage(
         replaced=tuple(replaced),
         marks=tuple(_moved_marks(contracts, definitions, holding)),
@@ -161,9 +161,12 @@ def _reachable(contracts: Contracts, roots: Iterable[ContractPair]) -> dict[Cont
 
 
 def _met(
-    definitions: Mapping[ContractPair, Definition], told: Iterable[tuple[Use, ContractPair]], direction: Direction
+    definitions: Mapping[ContractPair, Definition],
+    told: Iterable[tuple[Use, ContractPair]],
+    direction: Direction,
+    callers: Callers,
 ) -> Iterator[Met]:
-    uses = sorted((use.who, pair) for use, pair in told if use.place.direction is direction)
+    uses = sorted((use.who(callers), pair) for use, pair in told if use.place.direction is direction)
     reaching = _reaching(definitions, [pair for _, pair in uses])
     for pair in sorted(pair for pair, definition in definitions.items() if definition.differences):
         who = tuple(dict.fromkeys(uses[number][0] for number in _numbers(reaching.get(pair, 0))))

@@ -23,6 +23,7 @@ REQUIRED = Rule(
     hurt="everyone who sends the contract",
     advice="give the field a default, or publish a new major with it",
     mirror=("031", "112"),
+    across=("111", "114"),
 )
 REMOVED = Rule(
     "031",
@@ -35,6 +36,7 @@ REMOVED = Rule(
     hurt="everyone who sends the field",
     advice="keep the field and ignore it, or publish a new major without it",
     mirror=("030", "110"),
+    across=("033",),
 )
 NARROWED = Rule(
     "032",
@@ -48,6 +50,7 @@ NARROWED = Rule(
     hurt="everyone who sends such values",
     advice="go on accepting the old values, or publish a new major",
     mirror=("032", "112"),
+    across=("033", "034", "114"),
 )
 OPTIONAL = Rule(
     "110",
@@ -58,6 +61,7 @@ OPTIONAL = Rule(
     hurt="nobody",
     advice="check that the default does what was done before the field was there",
     mirror=("031",),
+    across=("111",),
 )
 RELAXED = Rule(
     "112",
@@ -71,6 +75,7 @@ RELAXED = Rule(
     hurt="nobody",
     advice="nothing to do",
     mirror=("030", "032"),
+    across=("034", "111"),
 )
 RULES = (REQUIRED, REMOVED, NARROWED, OPTIONAL, RELAXED)
 

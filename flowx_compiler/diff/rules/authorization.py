@@ -20,6 +20,7 @@ RELAXED = Rule(
     hurt="whoever relies on others being refused",
     advice="have the change reviewed as a security change, or publish a new major with the wider stance",
     mirror=("015",),
+    one_sided="a flow, an event or a signal declares no stance; it has those of the capabilities",
 )
 CHANGED = Rule(
     "015",
@@ -33,6 +34,7 @@ CHANGED = Rule(
     hurt="callers without the new permission",
     advice="grant the new permission before this is deployed, or publish a new major",
     mirror=("014", "015"),
+    one_sided="a flow, an event or a signal declares no stance; it has those of the capabilities",
 )
 RULES = (RELAXED, CHANGED)
 
@@ -47,7 +49,8 @@ def compare(comparison: Comparison) -> Iterator[Finding]:
             continue
         both_known = old.mode in _REACH and new.mode in _REACH
         rule = RELAXED if both_known and _REACH[new.mode] > _REACH[old.mode] else CHANGED
-        yield rule.finding(f"capability {capability.key}", _stance(old), _stance(new))
+        hurt = f"{rule.hurt}; {comparison.callers.of_capability(capability.key)}" if rule is CHANGED else None
+        yield rule.finding(f"capability {capability.key}", _stance(old), _stance(new), hurt=hurt)
 
 
 def _stance(capability: Capability) -> str:

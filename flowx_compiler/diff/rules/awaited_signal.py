@@ -20,6 +20,7 @@ GONE = Rule(
     hurt="senders of the signal",
     advice="keep waiting for the old signal, or publish the flow under a new major",
     mirror=("022",),
+    across=("020",),
 )
 ADDED = Rule(
     "022",
@@ -30,6 +31,7 @@ ADDED = Rule(
     hurt="callers of the flow",
     advice="tell callers, and publish the flow under a new major when they cannot wait",
     mirror=("021",),
+    across=("102",),
 )
 WINDOW = Rule(
     "206",
@@ -40,6 +42,7 @@ WINDOW = Rule(
     hurt="nobody; senders have more or less time",
     advice="tell senders when they have less time",
     mirror=("206",),
+    one_sided="an event has no window: nobody has to answer it",
 )
 RULES = (GONE, ADDED, WINDOW)
 
@@ -51,8 +54,8 @@ def compare(comparison: Comparison) -> Iterator[Finding]:
         for signal in sorted(old.keys() | new.keys()):
             subject = f"flow {flow.key} signal {signal}"
             if signal not in new:
-                yield GONE.finding(subject, signal)
+                yield GONE.finding(subject, signal, hurt=f"senders of signal {signal}")
             elif signal not in old:
-                yield ADDED.finding(subject, "", signal)
+                yield ADDED.finding(subject, "", signal, hurt=comparison.callers.of_flow(flow.key))
             elif old[signal] != new[signal]:
                 yield WINDOW.finding(subject, old[signal], new[signal])

@@ -16,6 +16,7 @@ GONE = Rule(
     hurt="flows of other projects that call it, and plans compiled against it",
     advice="keep the old major beside the new one until no flow and no loadable plan names it",
     mirror=("101",),
+    across=("001", "020"),
 )
 ADDED = Rule(
     "101",
@@ -26,6 +27,7 @@ ADDED = Rule(
     hurt="nobody",
     advice="nothing to do",
     mirror=("010",),
+    across=("100", "102"),
 )
 RULES = (GONE, ADDED)
 
@@ -33,6 +35,7 @@ RULES = (GONE, ADDED)
 def compare(comparison: Comparison) -> Iterator[Finding]:
     """Capabilities on one side only."""
     for capability in comparison.capabilities.gone:
-        yield GONE.finding(f"capability {capability.key}", capability.version)
+        hurt = f"{comparison.callers.of_capability(capability.key)}, and plans compiled against it"
+        yield GONE.finding(f"capability {capability.key}", capability.version, hurt=hurt)
     for capability in comparison.capabilities.added:
         yield ADDED.finding(f"capability {capability.key}", "", capability.version)

@@ -16,6 +16,7 @@ LOST = Rule(
     hurt="flows that retry or poll it",
     advice="keep the promise, or publish a new major without it",
     mirror=("105",),
+    across=("008",),
 )
 GAINED = Rule(
     "105",
@@ -26,6 +27,7 @@ GAINED = Rule(
     hurt="nobody",
     advice="nothing to do",
     mirror=("013",),
+    across=("007",),
 )
 RULES = (LOST, GAINED)
 
@@ -36,4 +38,5 @@ def compare(comparison: Comparison) -> Iterator[Finding]:
         if capability.old.idempotent != capability.new.idempotent:
             rule = GAINED if capability.new.idempotent else LOST
             old, new = (str(side.idempotent).lower() for side in (capability.old, capability.new))
-            yield rule.finding(f"capability {capability.key}", f"idempotent {old}", f"idempotent {new}")
+            hurt = f"{comparison.callers.of_capability(capability.key)} and retry or poll it" if rule is LOST else None
+            yield rule.finding(f"capability {capability.key}", f"idempotent {old}", f"idempotent {new}", hurt=hurt)

@@ -19,6 +19,7 @@ REMOVED = Rule(
     hurt="whoever relied on a failed flow leaving nothing behind",
     advice="undo the step again, or let it call something without side effects",
     mirror=("113",),
+    one_sided="only a step is undone",
 )
 ADDED = Rule(
     "113",
@@ -29,6 +30,7 @@ ADDED = Rule(
     hurt="nobody",
     advice="nothing to do",
     mirror=("035",),
+    one_sided="only a step is undone",
     asymmetry="taking it away again breaks only while the capability still has side effects",
 )
 RULES = (REMOVED, ADDED)
@@ -50,7 +52,8 @@ def compare(comparison: Comparison) -> Iterator[Finding]:
         for old, new in pairs:
             subject = f"flow {flow.key} step {new.name or _capability(new)}"
             if old.compensation and not new.compensation and _capability(new) in with_effects:
-                yield REMOVED.finding(subject, old.compensation)
+                hurt = f"{comparison.callers.of_flow(flow.key)} that rely on a failed flow leaving nothing behind"
+                yield REMOVED.finding(subject, old.compensation, hurt=hurt)
             elif new.compensation and not old.compensation:
                 yield ADDED.finding(subject, "", new.compensation)
 

@@ -20,6 +20,7 @@ WEAKENED = Rule(
     hurt="whoever answers for what agents do here",
     advice="keep the confirmation, or have the change approved by name",
     mirror=("108",),
+    one_sided="only a flow has triggers",
 )
 STRENGTHENED = Rule(
     "108",
@@ -30,6 +31,7 @@ STRENGTHENED = Rule(
     hurt="nobody; agents will wait for an answer more often",
     advice="nothing to do",
     mirror=("009",),
+    one_sided="only a flow has triggers",
 )
 RULES = (WEAKENED, STRENGTHENED)
 

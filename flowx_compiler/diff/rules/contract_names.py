@@ -19,6 +19,7 @@ RENAMED = Rule(
     hurt="code that imports the contract by its name",
     advice="nothing to do for callers",
     mirror=("210",),
+    one_sided="one rule for contracts of both sides",
 )
 OPAQUE = Rule(
     "211",
@@ -29,6 +30,7 @@ OPAQUE = Rule(
     hurt="nobody; the report is silent about this contract",
     advice="write the contract so that its shape can be derived, or review the change by hand",
     mirror=("211",),
+    one_sided="one rule for contracts of both sides",
 )
 RULES = (RENAMED, OPAQUE)
 

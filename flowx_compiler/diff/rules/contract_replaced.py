@@ -16,7 +16,7 @@ from flowx_compiler.diff.uses import Place
 _ADVICE = "keep the contract and change it compatibly, or publish a new major beside the old one"
 
 
-def _rule(number: str, what: str, why: str, hurt: str) -> Rule:
+def _rule(number: str, what: str, why: str, hurt: str, across: tuple[str, ...]) -> Rule:
     return Rule(
         number,
         Verdict.BREAKING,
@@ -26,19 +26,27 @@ def _rule(number: str, what: str, why: str, hurt: str) -> Rule:
         hurt=hurt,
         advice=_ADVICE,
         mirror=(number,),
+        across=across,
     )
 
 
-FLOW_INPUT = _rule("002", "flow input", "Callers build that contract.", "callers of the flow")
-FLOW_OUTPUT = _rule("003", "flow output", "Callers parse that contract.", "readers of the flow's result")
+FLOW_INPUT = _rule("002", "flow input", "Callers build that contract.", "callers of the flow", ("003", "011"))
+FLOW_OUTPUT = _rule(
+    "003", "flow output", "Callers parse that contract.", "readers of the flow's result", ("002", "012")
+)
 CAPABILITY_INPUT = _rule(
-    "011", "capability input", "It is frozen within a major, and nothing in the version shows it.", "flows that call it"
+    "011",
+    "capability input",
+    "It is frozen within a major, and nothing in the version shows it.",
+    "flows that call it",
+    ("002", "012"),
 )
 CAPABILITY_OUTPUT = _rule(
     "012",
     "capability output",
     "It is frozen within a major, and nothing in the version shows it.",
     "flows that read its result",
+    ("003", "011"),
 )
 RULES = (FLOW_INPUT, FLOW_OUTPUT, CAPABILITY_INPUT, CAPABILITY_OUTPUT)
 
@@ -53,7 +61,9 @@ _BY_PLACE = {
 def compare(comparison: Comparison) -> Iterator[Finding]:
     """Uses of a contract that hold another one now."""
     for use in comparison.usage.replaced:
-        yield _BY_PLACE[use.place].finding(use.subject, _name(use.old), _name(use.new), hurt=use.who)
+        yield _BY_PLACE[use.place].finding(
+            use.subject, _name(use.old), _name(use.new), hurt=use.who(comparison.callers)
+        )
 
 
 def _name(reference: TypeRef | None) -> str:

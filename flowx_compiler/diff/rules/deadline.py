@@ -16,6 +16,7 @@ CHANGED = Rule(
     hurt="nobody; callers may wait longer or shorter for an answer",
     advice="check time limits of callers",
     mirror=("203",),
+    one_sided="only a flow has a deadline",
 )
 RULES = (CHANGED,)
 

@@ -16,6 +16,7 @@ CHANGED = Rule(
     hurt="nobody yet",
     advice="read the notice",
     mirror=("204",),
+    one_sided="only a capability can carry the notice",
 )
 RULES = (CHANGED,)
 

@@ -17,6 +17,7 @@ SCHEMA = Rule(
     hurt="nobody; read the rest with care",
     advice="build both manifests with one version of flowx",
     mirror=("200",),
+    one_sided="about the documents themselves",
 )
 APPLICATION = Rule(
     "201",
@@ -27,6 +28,7 @@ APPLICATION = Rule(
     hurt="nobody",
     advice="check that both manifests are of one application",
     mirror=("201",),
+    one_sided="about the documents themselves",
 )
 RULES = (SCHEMA, APPLICATION)
 

@@ -20,6 +20,7 @@ GONE = Rule(
     hurt="callers that branch on the code",
     advice="keep the code, or publish a new major",
     mirror=("104",),
+    one_sided="a flow's codes are those of its capabilities",
 )
 ADDED = Rule(
     "104",
@@ -30,6 +31,7 @@ ADDED = Rule(
     hurt="nobody; callers may want a branch for it",
     advice="tell callers about the code",
     mirror=("017",),
+    one_sided="a flow's codes are those of its capabilities",
 )
 WITHHELD = Rule(
     "019",
@@ -40,6 +42,7 @@ WITHHELD = Rule(
     hurt="nobody; the report is silent about this capability's errors",
     advice="declare `errors=` so that the catalogue is complete",
     mirror=("019",),
+    one_sided="a flow's codes are those of its capabilities",
 )
 RULES = (GONE, ADDED, WITHHELD)
 
@@ -53,7 +56,8 @@ def compare(comparison: Comparison) -> Iterator[Finding]:
                 yield WITHHELD.finding(f"capability {capability.key}", _state(old), _state(new))
             continue
         for code in sorted(set(old) - set(new)):
-            yield GONE.finding(f"capability {capability.key} error {code}", code)
+            hurt = f"{comparison.callers.of_capability(capability.key)} and branch on the code"
+            yield GONE.finding(f"capability {capability.key} error {code}", code, hurt=hurt)
         for code in sorted(set(new) - set(old)):
             yield ADDED.finding(f"capability {capability.key} error {code}", "", code)
 

@@ -16,6 +16,7 @@ CHANGED = Rule(
     hurt="callers that decide by status whether to try again",
     advice="keep the category, or use a new code",
     mirror=("018",),
+    one_sided="told once for a code, wherever it is listed",
 )
 RULES = (CHANGED,)
 

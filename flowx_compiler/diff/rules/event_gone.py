@@ -16,6 +16,7 @@ GONE = Rule(
     hurt="its subscribers, silently",
     advice="publish the old major beside the new one until its subscribers have moved",
     mirror=("102",),
+    across=("001", "010", "021"),
 )
 ADDED = Rule(
     "102",
@@ -26,6 +27,7 @@ ADDED = Rule(
     hurt="nobody",
     advice="nothing to do",
     mirror=("020",),
+    across=("100", "101", "022"),
 )
 RULES = (GONE, ADDED)
 
@@ -33,6 +35,7 @@ RULES = (GONE, ADDED)
 def compare(comparison: Comparison) -> Iterator[Finding]:
     """Events on one side only."""
     for event in comparison.events.gone:
-        yield GONE.finding(f"event {event.key}", event.version)
+        hurt = f"{comparison.callers.of_event(event.key)}, silently"
+        yield GONE.finding(f"event {event.key}", event.version, hurt=hurt)
     for event in comparison.events.added:
         yield ADDED.finding(f"event {event.key}", "", event.version)

@@ -20,6 +20,7 @@ GONE = Rule(
     hurt="whoever starts it, composes it, or waits for an instance of it",
     advice="keep the old major beside the new one until nobody starts it and no instance is open",
     mirror=("100",),
+    across=("010", "020"),
 )
 ADDED = Rule(
     "100",
@@ -30,6 +31,7 @@ ADDED = Rule(
     hurt="nobody",
     advice="nothing to do",
     mirror=("001",),
+    across=("101", "102"),
 )
 RULES = (GONE, ADDED)
 
@@ -37,6 +39,7 @@ RULES = (GONE, ADDED)
 def compare(comparison: Comparison) -> Iterator[Finding]:
     """Flows on one side only."""
     for flow in comparison.flows.gone:
-        yield GONE.finding(f"flow {flow.key}", flow.version)
+        hurt = f"{comparison.callers.of_flow(flow.key)}, and its open instances"
+        yield GONE.finding(f"flow {flow.key}", flow.version, hurt=hurt)
     for flow in comparison.flows.added:
         yield ADDED.finding(f"flow {flow.key}", "", flow.version)

@@ -18,6 +18,7 @@ DEMANDED = Rule(
     hurt="callers that send no key",
     advice="add a second route that demands the key, and retire the first when nobody calls it without one",
     mirror=("008",),
+    across=("105",),
 )
 WITHDRAWN = Rule(
     "008",
@@ -28,6 +29,7 @@ WITHDRAWN = Rule(
     hurt="callers that repeat requests and rely on their key",
     advice="keep `idempotent=True`",
     mirror=("007",),
+    across=("013",),
 )
 RULES = (DEMANDED, WITHDRAWN)
 

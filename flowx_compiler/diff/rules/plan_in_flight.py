@@ -21,6 +21,7 @@ EDITED = Rule(
     hurt="open instances of that version",
     advice="give the edited flow a new version; build keeps the old plan for the instances that need it",
     mirror=("040",),
+    one_sided="only a flow has plans",
 )
 GONE = Rule(
     "041",
@@ -34,6 +35,7 @@ GONE = Rule(
     hurt="open instances of that version",
     advice="bring the plan module back, or prune it only when no instance of it is open (`flowx build --prune`)",
     mirror=(),
+    one_sided="only a flow has plans",
     asymmetry="a plan that comes back hurts nobody, and says nothing new about the contract",
 )
 MOVED = Rule(
@@ -45,6 +47,7 @@ MOVED = Rule(
     hurt="nobody",
     advice="nothing to do",
     mirror=("212",),
+    one_sided="only a flow has plans",
 )
 RULES = (EDITED, GONE, MOVED)
 
@@ -56,13 +59,35 @@ def compare(comparison: Comparison) -> Iterator[Finding]:
         before, after = old[flow.key], new[flow.key]
         for version in sorted(before, key=precedence):
             subject = f"flow {flow.old.id}@{version}"
+            hurt = f"open instances of {flow.old.id}@{version}"
             if version not in after:
-                yield GONE.finding(subject, before[version] or version)
+                yield GONE.finding(subject, _short(before[version]) or version, hurt=hurt)
             elif before[version] and after[version] and before[version] != after[version]:
-                yield EDITED.finding(subject, before[version], after[version])
+                digests = _short(before[version]), _short(after[version])
+                yield EDITED.finding(subject, *digests, hurt=hurt, advice=_advice(flow.new, version))
         digests = flow.old.plan_digest, flow.new.plan_digest
         if flow.old.version != flow.new.version and all(digests) and digests[0] != digests[1]:
-            yield MOVED.finding(f"flow {flow.key}", flow.old.version, flow.new.version)
+            retired = [version for version in sorted(after, key=precedence) if version != flow.new.version]
+            kept = f" (keeps the plans of {', '.join(retired)})" if retired else ""
+            yield MOVED.finding(f"flow {flow.key}", flow.old.version, f"{flow.new.version}{kept}")
+
+
+def _short(digest: str) -> str:
+    """Enough of a digest to tell two apart; nobody reads the rest."""
+    return digest[:12]
+
+
+def _advice(flow: Flow, version: str) -> str:
+    if version != flow.version:
+        return f"bring the plan module of {version} back as it was: a plan that was released never changes"
+    return f"give {flow.id} a new version{_next(version)}, and build: the plan of {version} is kept beside it"
+
+
+def _next(version: str) -> str:
+    numbers = version.split(".")
+    if len(numbers) != 3 or not numbers[2].isdecimal():
+        return ""
+    return f", such as {numbers[0]}.{numbers[1]}.{int(numbers[2]) + 1}"
 
 
 def _plans(flows: tuple[Flow, ...]) -> dict[str, dict[str, str]]:

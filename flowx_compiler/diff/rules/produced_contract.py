@@ -26,6 +26,7 @@ REMOVED = Rule(
     hurt="everyone who reads the field",
     advice="go on writing the field, or publish a new major without it",
     mirror=("111",),
+    across=("031", "032"),
 )
 WIDENED = Rule(
     "034",
@@ -39,6 +40,7 @@ WIDENED = Rule(
     hurt="everyone who reads such values",
     advice="write only the old values there, add a field beside it, or publish a new major",
     mirror=("034", "114"),
+    across=("032", "112"),
 )
 ADDED = Rule(
     "111",
@@ -49,6 +51,7 @@ ADDED = Rule(
     hurt="nobody; readers that refuse unknown fields have to be told",
     advice="nothing to do",
     mirror=("033",),
+    across=("030", "110", "112"),
 )
 NARROWED = Rule(
     "114",
@@ -62,6 +65,7 @@ NARROWED = Rule(
     hurt="nobody",
     advice="nothing to do",
     mirror=("034",),
+    across=("030", "032"),
 )
 RULES = (REMOVED, WIDENED, ADDED, NARROWED)
 

@@ -16,6 +16,7 @@ LOST = Rule(
     hurt="callers that rely on a started flow reaching its end",
     advice="keep the profile, or publish the flow under a new major",
     mirror=("202",),
+    one_sided="only a flow has a profile",
 )
 CHANGED = Rule(
     "202",
@@ -26,6 +27,7 @@ CHANGED = Rule(
     hurt="nobody; operators will see a journal, or none",
     advice="check that the host has what the profile needs",
     mirror=("004", "202"),
+    one_sided="only a flow has a profile",
 )
 RULES = (LOST, CHANGED)
 
@@ -35,4 +37,5 @@ def compare(comparison: Comparison) -> Iterator[Finding]:
     for flow in comparison.flows.kept:
         if flow.old.profile != flow.new.profile:
             rule = LOST if flow.old.profile == "Durable" else CHANGED
-            yield rule.finding(f"flow {flow.key}", flow.old.profile, flow.new.profile)
+            hurt = f"{comparison.callers.of_flow(flow.key)} that rely on it ending" if rule is LOST else None
+            yield rule.finding(f"flow {flow.key}", flow.old.profile, flow.new.profile, hurt=hurt)

@@ -22,6 +22,7 @@ UNMARKED = Rule(
     hurt="the people whose data it is",
     advice="mark the member again",
     mirror=("107",),
+    one_sided="one rule for inputs, outputs, events and signals alike",
 )
 MARKED = Rule(
     "107",
@@ -32,6 +33,7 @@ MARKED = Rule(
     hurt="nobody; it disappears from logs and error bodies",
     advice="nothing to do",
     mirror=("006",),
+    one_sided="one rule for inputs, outputs, events and signals alike",
 )
 RULES = (UNMARKED, MARKED)
 

@@ -16,6 +16,7 @@ ADDED = Rule(
     hurt="flows that call it without undoing it, and people who approved what it may touch",
     advice="review every flow that calls it; publish a new major when they cannot all be reviewed",
     mirror=("106",),
+    one_sided="a flow's effects are those of its capabilities",
 )
 REMOVED = Rule(
     "106",
@@ -26,6 +27,7 @@ REMOVED = Rule(
     hurt="nobody",
     advice="nothing to do",
     mirror=("016",),
+    one_sided="a flow's effects are those of its capabilities",
 )
 RULES = (ADDED, REMOVED)
 
@@ -35,6 +37,7 @@ def compare(comparison: Comparison) -> Iterator[Finding]:
     for capability in comparison.capabilities.kept:
         old, new = set(capability.old.side_effects), set(capability.new.side_effects)
         for name in sorted(new - old):
-            yield ADDED.finding(f"capability {capability.key} side effect {name}", "", name)
+            hurt = f"{comparison.callers.of_capability(capability.key)}, and people who approved what it may touch"
+            yield ADDED.finding(f"capability {capability.key} side effect {name}", "", name, hurt=hurt)
         for name in sorted(old - new):
             yield REMOVED.finding(f"capability {capability.key} side effect {name}", name)

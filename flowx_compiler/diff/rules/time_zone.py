@@ -17,6 +17,7 @@ CHANGED = Rule(
     hurt="nobody directly; whoever expects it at a certain hour",
     advice="check what depends on the hour",
     mirror=("205",),
+    one_sided="only a flow has triggers",
 )
 RULES = (CHANGED,)
 

@@ -20,6 +20,7 @@ GONE = Rule(
     hurt="whoever starts the flow there",
     advice="keep the old trigger beside the new one until nobody uses it",
     mirror=("103",),
+    one_sided="only a flow has triggers",
 )
 ADDED = Rule(
     "103",
@@ -30,6 +31,7 @@ ADDED = Rule(
     hurt="nobody",
     advice="nothing to do",
     mirror=("005",),
+    one_sided="only a flow has triggers",
 )
 RULES = (GONE, ADDED)
 
