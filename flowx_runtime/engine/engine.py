@@ -13,7 +13,7 @@ from uuid import UUID
 
 from flowx_runtime.engine.bag import Bag
 from flowx_runtime.engine.capabilities import Capabilities
-from flowx_runtime.engine.clock import Clock, Pause, pause_for_real
+from flowx_runtime.engine.clock import Clock, Pause, Timers, pause_for_real
 from flowx_runtime.engine.documents import Documents
 from flowx_runtime.engine.ended import Ended
 from flowx_runtime.engine.failures import (
@@ -54,13 +54,14 @@ class Engine:
         random: Random | None = None,
         on_hint: Callable[[], None] = lambda: None,
         documents: Documents | None = None,
+        timers: Timers | None = None,
     ) -> None:
         self.documents = documents or Documents()
         self.owner = owner
         self.lease_ttl = lease_ttl
         self._journal = journal
         self._clock = clock
-        self._guards = Guards(capabilities)
+        self._guards = Guards(capabilities, timers)
         self._pause = pause
         self._random = random or Random()
         self._on_hint = on_hint

@@ -6,8 +6,8 @@ Retry lies outside these and is counted from rows; it belongs to the step. Break
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Any, Final
 
 from flowx_runtime.authoring.durations import duration
@@ -15,6 +15,7 @@ from flowx_runtime.authoring.errors import FlowError
 from flowx_runtime.authoring.policies import CircuitBreaker, PolicySet
 from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine.capabilities import Call, Capabilities
+from flowx_runtime.engine.clock import LoopTimers, Timers
 from flowx_runtime.plan.uses import CapabilityUse
 
 
@@ -67,9 +68,9 @@ class _Breaker:
 class Guards:
     """The calls of a host's capabilities inside the policies of the steps that use them."""
 
-    def __init__(self, capabilities: Capabilities, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, capabilities: Capabilities, timers: Timers | None = None) -> None:
         self._capabilities = capabilities
-        self._monotonic = monotonic
+        self._timers = timers or LoopTimers()
         self._breakers: dict[tuple[str, CircuitBreaker], _Breaker] = {}
         self._bulkheads: dict[tuple[str, int], asyncio.Semaphore] = {}
 
@@ -79,22 +80,22 @@ class Guards:
         if policy is None:
             return call
         if policy.timeout is not None:
-            call = _timed(call, duration(policy.timeout).total_seconds())
+            call = _timed(call, self._timers, duration(policy.timeout))
         if policy.bulkhead is not None:
             key = (use.id, policy.bulkhead.max_concurrent)
             call = _bounded(call, self._bulkheads.setdefault(key, asyncio.Semaphore(policy.bulkhead.max_concurrent)))
         if policy.circuit_breaker is not None:
             breaker = self._breakers.get((use.id, policy.circuit_breaker))
             if breaker is None:
-                breaker = _Breaker(policy.circuit_breaker, self._monotonic)
+                breaker = _Breaker(policy.circuit_breaker, self._timers.monotonic)
                 self._breakers[use.id, policy.circuit_breaker] = breaker
             call = _broken(call, breaker)
         return call
 
 
-def _timed(call: Call, seconds: float) -> Call:
+def _timed(call: Call, timers: Timers, longest: timedelta) -> Call:
     async def timed(request: Any, context: Any) -> Any:
-        bound = asyncio.timeout(seconds)
+        bound = timers.limit(longest)
         try:
             async with bound:
                 return await call(request, context)

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Callable
 from datetime import UTC, datetime
 from uuid import UUID
 
 _VARIANT = 0b10 << 62
 
 
-def mint_id(now: datetime) -> UUID:
+def mint_id(now: datetime, randbits: Callable[[int], int] = secrets.randbits) -> UUID:
     """A UUIDv7: ids minted later sort later, to the millisecond."""
     milliseconds = int(now.timestamp() * 1000) & ((1 << 48) - 1)
-    value = milliseconds << 80 | 7 << 76 | secrets.randbits(12) << 64 | _VARIANT | secrets.randbits(62)
+    value = milliseconds << 80 | 7 << 76 | randbits(12) << 64 | _VARIANT | randbits(62)
     return UUID(int=value)
 
 

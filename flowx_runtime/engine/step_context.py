@@ -83,6 +83,7 @@ class StepRun:
         "instance_id",
         "name",
         "principal",
+        "randbits",
         "scope",
         "step_transaction",
         "utc_now",
@@ -118,6 +119,8 @@ class StepRun:
         self.bag = bag
         self.step_transaction: Any = None
         """Begins the step's transaction; `None` where the journal has none."""
+        self.randbits: Callable[[int], int] = secrets.randbits
+        """Where ids and seeds come from; a test host gives what repeats."""
         self._ids: tuple[UUID, ...] = ()
         self._seed: int | None = None
         self._random: Random | None = None
@@ -131,12 +134,12 @@ class StepRun:
     def random(self) -> Random:
         """Seeded when it is first asked for; the seed is recorded."""
         if self._random is None:
-            self._seed = secrets.randbits(63)
+            self._seed = self.randbits(63)
             self._random = Random(self._seed)
         return self._random
 
     def new_id(self) -> UUID:
-        minted = mint_id(self.utc_now)
+        minted = mint_id(self.utc_now, self.randbits)
         self._ids = (*self._ids, minted)
         return minted
 

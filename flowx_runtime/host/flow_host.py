@@ -18,7 +18,7 @@ from uuid import UUID, uuid4
 from flowx_runtime.authoring.messages import signal_declaration
 from flowx_runtime.authoring.vocabulary import Profile
 from flowx_runtime.engine.capabilities import Capabilities
-from flowx_runtime.engine.clock import Clock, Pause, SystemClock, pause_for_real
+from flowx_runtime.engine.clock import Clock, Pause, SystemClock, Timers, pause_for_real
 from flowx_runtime.engine.documents import Documents, shown
 from flowx_runtime.engine.ended import Ended
 from flowx_runtime.engine.engine import Engine
@@ -81,6 +81,7 @@ class FlowHost:
         concurrency: how many parked instances this node goes on with at a time.
         substitutes: by capability id, a callable `(request, ctx)` that answers instead; for tests.
         pause: how to wait for less than a second between two attempts.
+        timers: what judges timeouts and circuit breakers.
         random: where jitter comes from.
         key_ring: what seals `Sensitive` members where instances are stored; without one they are redacted there, and
             a step that needs one after a resume fails.
@@ -104,6 +105,7 @@ class FlowHost:
         concurrency: int = 256,
         substitutes: Mapping[str, Callable[..., Any]] | None = None,
         pause: Pause = pause_for_real,
+        timers: Timers | None = None,
         random: Random | None = None,
         key_ring: KeyRing | None = None,
     ) -> None:
@@ -140,6 +142,7 @@ class FlowHost:
             random=random,
             on_hint=self._hint,
             documents=self._documents,
+            timers=timers,
         )
         self._sweeps: Sweeps | None = None
         if journal is not None:

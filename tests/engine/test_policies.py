@@ -28,6 +28,7 @@ from flowx_runtime.authoring.errors import FlowError
 from flowx_runtime.authoring.policies import Bulkhead, CircuitBreaker, PolicySet, Retry
 from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine.capabilities import Capabilities
+from flowx_runtime.engine.clock import LoopTimers
 from flowx_runtime.engine.guards import CircuitOpen, Guards
 from flowx_runtime.journal.records import State
 from flowx_runtime.plan import Poll, Step
@@ -195,7 +196,12 @@ async def test_a_breaker_opens_after_failures_in_a_row_and_probes_after_its_time
         return "fine"
 
     use = replace(extract(0).capability, target=capability)
-    call = Guards(Capabilities([]), monotonic=lambda: now).guarded(
+
+    class Stopwatch(LoopTimers):
+        def monotonic(self) -> float:
+            return now
+
+    call = Guards(Capabilities([]), Stopwatch()).guarded(
         use, PolicySet("p", circuit_breaker=CircuitBreaker(2, "PT10S"))
     )
 
