@@ -15,12 +15,14 @@ from flowx_compiler.config import find_pyproject, load_config
 from flowx_compiler.discover import discover
 from flowx_compiler.errors import UsageProblem
 from flowx_compiler.outcome import Outcome
+from flowx_compiler.released import changed, plan_digests, released_digests
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flowx_cli.judging import Asked
     from flowx_compiler.config import Config
+    from flowx_compiler.released import Digests
     from flowx_compiler.report.report import Report
     from flowx_compiler.source_file import SourceFile
 
@@ -35,6 +37,8 @@ class BuiltProject:
     """Files whose bytes changed, relative to the root."""
     stale: tuple[str, ...]
     """Files that differ from what this source builds; only in a check, which writes nothing."""
+    restated: tuple[tuple[str, str], ...] = ()
+    """(flow id, version) whose plan on disk was another one; nothing says that it was ever released."""
 
 
 def configured(start: Path) -> tuple[Config, ...]:
@@ -75,12 +79,54 @@ def build_application(
     files = read_sources(config)
     existing = _existing(plans)
     outcome = _outcome(config, files, existing, asked, cache)
-    changed = tuple(path for path, text in outcome.files.items() if _bytes_of(config.root / path) != text.encode())
+    built = outcome.files.get(config.manifest)
+    released = released_digests(_committed(config))
+    if changed(released, plan_digests(built)):
+        # Seldom, and therefore not part of what is cached: the next commit would make every cached outcome another one.
+        outcome = _compile(config, files, existing, asked, cache, released)
+    different = tuple(path for path, text in outcome.files.items() if _bytes_of(config.root / path) != text.encode())
     if check:
-        return BuiltProject(config, outcome.report, (), changed)
-    for path in changed:
+        return BuiltProject(config, _with_stale(config, outcome, different), (), different)
+    restated: tuple[tuple[str, str], ...] = ()
+    if different:
+        restated = changed(plan_digests(_bytes_of(config.root / config.manifest)), plan_digests(built))
+    for path in different:
         write_text(config.root / path, outcome.files[path])
-    return BuiltProject(config, outcome.report, changed, ())
+    return BuiltProject(config, outcome.report, different, (), restated)
+
+
+def _committed(config: Config) -> bytes | None:
+    """The manifest as git's HEAD has it; nothing where there is no git, no commit, or no manifest in it."""
+    root = config.root.resolve()
+    if not any((folder / ".git").exists() for folder in (root, *root.parents)):
+        return None
+    import subprocess
+
+    asked = ("git", "-C", str(root), "cat-file", "blob", f"HEAD:./{config.manifest}")
+    try:
+        found = subprocess.run(asked, capture_output=True, check=False, env=os.environ | {"GIT_OPTIONAL_LOCKS": "0"})
+    except OSError:
+        return None
+    return None if found.returncode else found.stdout
+
+
+def _with_stale(config: Config, outcome: Outcome, different: Sequence[str]) -> Report:
+    """The report, with a finding for each generated file that is not what this source builds."""
+    if not different:
+        return outcome.report
+    from flowx_compiler.report.fingerprint import fingerprints
+    from flowx_compiler.rules.flowx1302_generated_file_is_stale import stale
+
+    found = [
+        stale(path, is_missing=not (config.root / path).exists(), made_from=outcome.made_from.get(path))
+        for path in different
+    ]
+    report = outcome.report
+    return replace(
+        report,
+        findings=tuple(sorted((*report.findings, *found), key=lambda finding: finding.order)),
+        fingerprints={**report.fingerprints, **fingerprints((), found)},
+    )
 
 
 def read_sources(config: Config) -> list[SourceFile]:
@@ -106,7 +152,12 @@ def _outcome(
 
 
 def _compile(
-    config: Config, files: Sequence[SourceFile], existing: dict[str, str], asked: Asked | None, cache: Cache | None
+    config: Config,
+    files: Sequence[SourceFile],
+    existing: dict[str, str],
+    asked: Asked | None,
+    cache: Cache | None,
+    released: Digests | None = None,
 ) -> Outcome:
     # Imported only where something is compiled: the rules alone take longer to import than an unchanged build takes.
     from flowx_cli.judging import NOTHING_ASKED, judgement
@@ -114,8 +165,9 @@ def _compile(
     from flowx_compiler.report.report import report
 
     with without_collecting():
-        build = compile_sources(files, config, existing, judgement(config, asked or NOTHING_ASKED), cache)
-    return Outcome(report(build.program, build.verdict), build.files)
+        judge = judgement(config, asked or NOTHING_ASKED)
+        build = compile_sources(files, config, existing, judge, cache, released)
+    return Outcome(report(build.program, build.verdict), build.files, build.made_from)
 
 
 def _still_holds(outcome: Outcome, config: Config, existing: dict[str, str]) -> bool:

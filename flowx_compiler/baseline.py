@@ -95,7 +95,7 @@ def _entries(document: Any) -> tuple[KnownFinding, ...]:
 
 def _fingerprints(program: Program, verdict: Verdict) -> dict[Finding, str]:
     suppressed = (item.finding for item in verdict.suppressed)
-    return dict(fingerprints(program, (*verdict.findings, *verdict.known, *suppressed)))
+    return dict(fingerprints(program.modules.values(), (*verdict.findings, *verdict.known, *suppressed)))
 
 
 def _is_safety(id: str) -> bool:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from flowx_compiler.config import Config
 from flowx_compiler.emit.catalog_module import Entry, emit_catalog
 from flowx_compiler.emit.manifest import RetiredPlan, emit_manifest
 from flowx_compiler.emit.plan_module import emit_plan, module_name
-from flowx_compiler.findings import Finding
+from flowx_compiler.findings import Finding, Place
 from flowx_compiler.link import link
 from flowx_compiler.link.sources import SourceFile, Sources
 from flowx_compiler.lower import lower
 from flowx_compiler.lower.plan_model import PlanModel
-from flowx_compiler.model import Program
+from flowx_compiler.model import Problem, Program
 from flowx_compiler.read.depth import allow_deep_trees
 from flowx_compiler.read.file_reader import Reader
+from flowx_compiler.released import Digests, changed
+from flowx_compiler.rules.flowx1301_released_version_changed import RULE as RELEASED_VERSION_CHANGED
 from flowx_compiler.rules.run import judge
 from flowx_compiler.rules.unsound import with_reasons
 from flowx_compiler.verdict import Verdict
@@ -25,6 +27,25 @@ from flowx_compiler.verdict import Verdict
 _RETIRED_NOTE = "\nRetired: a newer version has taken over; instances that started under this one finish under it.\n"
 _HEADER = re.compile(r'^"""The plan of (?P<flow>\S+) (?P<version>\S+), compiled from ')
 _DIGEST = re.compile(r'^    digest="(?P<digest>[0-9a-f]+)",$', re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOnDisk:
+    """What the text of a plan module says of itself."""
+
+    flow_id: str
+    version: str
+    digest: str | None
+    is_retired: bool
+
+
+def plan_on_disk(text: str) -> PlanOnDisk | None:
+    """What a file in the package of plans is; `None` for one that is no plan."""
+    head = _HEADER.match(text)
+    if head is None:
+        return None
+    digest = _DIGEST.search(text)
+    return PlanOnDisk(head["flow"], head["version"], digest and digest["digest"], _RETIRED_NOTE in text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +57,8 @@ class Build:
     files: Mapping[str, str]
     """Text by path relative to the root; empty where an error, or no flow, was found."""
     flow_count: int
+    made_from: Mapping[str, Place] = field(default_factory=dict)
+    """The flow that a plan module is made from, by the module's path."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -64,6 +87,7 @@ def compile_sources(
     existing: Mapping[str, str],
     judge: Judge = judge,
     reader: Reader | None = None,
+    released: Digests | None = None,
 ) -> Build:
     """Link, judge, and compile every flow if nothing found is an error.
 
@@ -73,36 +97,67 @@ def compile_sources(
         existing: plan modules that are on disk: text by module name. Those of other versions stay, marked retired.
         judge: says what is wrong with a program.
         reader: reads files; without one, every file is read anew.
+        released: the plans that instances may have been started under; one of the same version must be the same.
     """
     analysed = analyse(files, judge, reader)
     if analysed.has_errors or not analysed.flow_count:
         return analysed
     program = analysed.program
     plans = [lower(program, flow) for _, flow in sorted(program.flows.items())]
+    restated = _restated(program, plans, released or {})
+    if restated:
+        # Judged again, so that settings and directives have their say about these findings as about all others.
+        program = replace(program, problems=(*program.problems, *restated))
+        analysed = Build(program, with_reasons(program, judge(program)), {}, len(program.flows))
+        if analysed.has_errors:
+            return analysed
     folder = config.plans_folder.as_posix()
     written: dict[str, str] = {}
+    made_from: dict[str, Place] = {}
     entries: list[Entry] = []
     retired: list[RetiredPlan] = []
     for plan, name in zip(plans, _module_names(plans, existing), strict=True):
         written[f"{folder}/{name}.py"] = emit_plan(plan)
+        made_from[f"{folder}/{name}.py"] = program.flows[plan.flow].place
         entries.append(Entry(plan.flow_id, plan.version, name, is_retired=False))
     current = {entry.module for entry in entries}
     for name, text in sorted(existing.items()):
-        head = _HEADER.match(text)
-        if name not in current and head is not None:
+        old = plan_on_disk(text)
+        if name not in current and old is not None:
             written[f"{folder}/{name}.py"] = _retired(text)
-            entries.append(Entry(head["flow"], head["version"], name, is_retired=True))
-            digest = _DIGEST.search(text)
-            if digest is not None:
-                retired.append(RetiredPlan(head["flow"], head["version"], digest["digest"]))
+            entries.append(Entry(old.flow_id, old.version, name, is_retired=True))
+            if old.digest is not None:
+                retired.append(RetiredPlan(old.flow_id, old.version, old.digest))
     written[f"{folder}/__init__.py"] = emit_catalog(config.plans, entries)
     written[config.manifest] = emit_manifest(config.application, program, plans, retired)
-    return Build(program, analysed.verdict, dict(sorted(written.items())), analysed.flow_count)
+    return Build(program, analysed.verdict, dict(sorted(written.items())), analysed.flow_count, made_from)
+
+
+def _restated(program: Program, plans: Iterable[PlanModel], released: Digests) -> list[Problem]:
+    """A problem for each flow that is not what was released under its version."""
+    built = {(plan.flow_id, plan.version): plan for plan in plans}
+    moved = changed(released, {key: plan.digest for key, plan in built.items()})
+    return [
+        Problem(
+            RELEASED_VERSION_CHANGED.id,
+            program.flows[built[flow_id, version].flow].place,
+            f"{flow_id!r} is not what was committed as version {version}",
+            help=f"give it a new version, for example {_next(version)}: the plan of {version} then stays for the "
+            "instances that started under it",
+            label="instances parked under the former plan could not go on",
+        )
+        for flow_id, version in moved
+    ]
+
+
+def _next(version: str) -> str:
+    major, minor, _ = version.split("+", maxsplit=1)[0].split(".", 2)
+    return f"{major}.{int(minor) + 1}.0"
 
 
 def _module_names(plans: Iterable[PlanModel], existing: Mapping[str, str]) -> Iterator[str]:
     """A name for each plan; `a.b_c` and `a_b.c` would have the same, and so would a plan on disk of another flow."""
-    owners = {name: (head["flow"], head["version"]) for name, text in existing.items() if (head := _HEADER.match(text))}
+    owners = {name: (old.flow_id, old.version) for name, text in existing.items() if (old := plan_on_disk(text))}
     for plan in plans:
         identity = (plan.flow_id, plan.version)
         wanted = module_name(*identity)

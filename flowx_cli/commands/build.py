@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 @click.option("--fix", is_flag=True, help="Mend what has one right answer in the sources, then build.")
 @click.option("--diff", is_flag=True, help="With --fix: show what it would change, and change nothing.")
 @click.option("--watch", is_flag=True, help="Build again whenever a source changes, until interrupted.")
+@click.option(
+    "--prune",
+    multiple=True,
+    metavar="VERSION",
+    help="Take the plans of an older version away (1.0.0, or order.place@1.0.0) unless open instances need them.",
+)
+@click.option("--dsn", help="With --prune: the PostgreSQL whose instances may need them (also FLOWX_DSN).")
 @click.option("--no-cache", is_flag=True, help="Read every file anew; neither use nor write .flowx_cache.")
 def command(
     project: Path,
@@ -36,6 +43,8 @@ def command(
     fix: bool,
     diff: bool,
     watch: bool,
+    prune: tuple[str, ...],
+    dsn: str | None,
     no_cache: bool,
 ) -> None:
     """Compile the flows of the project in PROJECT (default: this folder), as its [tool.flowx] says.
@@ -45,8 +54,10 @@ def command(
     """
     if diff and not fix:
         raise click.UsageError("--diff shows what --fix would change: give both")
-    if check and (fix or watch):
-        raise click.UsageError("--check writes nothing: it goes with neither --fix nor --watch")
+    if check and (fix or watch or prune):
+        raise click.UsageError("--check writes nothing: it goes with neither --fix nor --watch nor --prune")
+    if dsn is not None and not prune:
+        raise click.UsageError("--dsn says which instances --prune has to look for: give both")
 
     from flowx_cli.building import configured
     from flowx_cli.judging import Asked
@@ -57,6 +68,8 @@ def command(
     asked = Asked.of(select, ignore)
     if diff:
         raise SystemExit(_show_fixes(configured(project), asked))
+    if prune:
+        _prune(configured(project), prune, dsn)
     while True:
         configs = configured(project)
         if fix:
@@ -90,8 +103,13 @@ def _build(
     for application in built:
         for path in application.written:
             click.echo(f"wrote {path}", err=True)
-        for path in application.stale:
-            click.echo(f"{path} is not what this source builds: run `flowx build`", err=True)
+        for flow_id, version in application.restated:
+            click.echo(
+                f"{flow_id} {version} has another plan than before under the same version: instances that are parked "
+                "under the former one cannot go on",
+                err=True,
+            )
+        if application.stale:
             code = exits.CHECK_SAYS_NO
     return code
 
@@ -102,6 +120,17 @@ def _fix(configs: Sequence[Config], asked: Asked) -> None:
     for config in configs:
         for file in fix_application(config, asked):
             click.echo(f"fixed {file}", err=True)
+
+
+def _prune(configs: Sequence[Config], named: tuple[str, ...], dsn: str | None) -> None:
+    from flowx_cli.pruning import StillNeeded, prune
+
+    try:
+        for path in prune(configs, named, dsn=dsn):
+            click.echo(f"removed {path.relative_to(configs[0].root)}", err=True)
+    except StillNeeded as needed:
+        click.echo(f"flowx: {needed}", err=True)
+        raise SystemExit(exits.CHECK_SAYS_NO) from None
 
 
 def _show_fixes(configs: Sequence[Config], asked: Asked) -> int:

@@ -6,29 +6,25 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from flowx_compiler.findings import Finding, Place
 from flowx_compiler.syntax import Block, Class, Function, Module, Stmt
 
-if TYPE_CHECKING:
-    from flowx_compiler.model import Program
-
 _DIRECTIVE = re.compile(r"#\s*flowx:\s*ignore\[.*")
 
 
-def fingerprints(program: Program, findings: Iterable[Finding]) -> Mapping[Finding, str]:
+def fingerprints(modules: Iterable[Module], findings: Iterable[Finding]) -> Mapping[Finding, str]:
     """A digest of each finding's rule, module, enclosing definition and text, and of how many equal ones precede it.
 
     No line number goes in, and no message, which a newer compiler may word differently. The module stands for the file,
     so that the same file gives the same digest from whichever folder the check runs.
 
     Args:
-        program: where the findings are.
+        modules: where the findings are; one in no module is known by its file.
         findings: every finding, with those that are suppressed or in a baseline: one of two equal findings must not
             change its digest when the other is suppressed.
     """
-    by_file = {module.file: module for module in program.modules.values()}
+    by_file = {module.file: module for module in modules}
     seen: Counter[tuple[str, ...]] = Counter()
     given: dict[Finding, str] = {}
     for finding in sorted(findings, key=lambda finding: finding.order):

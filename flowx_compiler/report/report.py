@@ -43,7 +43,7 @@ def report(program: Program, verdict: Verdict) -> Report:
     return Report(
         tuple(sorted(verdict.findings, key=lambda finding: finding.order)),
         tuple(sorted(verdict.suppressed, key=lambda item: item.finding.order)),
-        fingerprints(program, everything),
+        fingerprints(program.modules.values(), everything),
         {module.file: module.lines for module in program.modules.values()},
         len(program.flows),
         len(verdict.known),

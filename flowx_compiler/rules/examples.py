@@ -40,6 +40,11 @@ def example_text(example: Example) -> str:
     return f"{_IMPORTS}{module}\n\n{example.decorator}\n{example.header}\n{body}"
 
 
+def before(example: Example) -> Example:
+    """The example as it was before, for a rule that compares with that."""
+    return Example(example.before or example.define, module=example.module, returns=example.returns)
+
+
 def example_files(example: Example) -> tuple[SourceFile, ...]:
     """The example and the declarations it imports."""
     return (

@@ -57,3 +57,5 @@ class Example:
     header: str = "class Example(Flow[PlaceOrder, OrderResult]):"
     returns: bool = True
     """Whether the usual projection is appended."""
+    before: str | None = None
+    """For rules that compare with what was built before: the body that was, under the version 1.0.0."""

@@ -294,5 +294,6 @@ class Filter:
     """Which instances a listing shows."""
 
     flow_id: str | None = None
+    flow_version: str | None = None
     states: frozenset[State] = field(default_factory=frozenset)
     limit: int = 100

@@ -115,7 +115,7 @@ def test_check_says_which_generated_file_is_stale_and_writes_nothing(project: Pr
     project.edit("flows.py", 'deadline="P30D"', 'deadline="P31D"')
     run = project.flowx("build", "--check")
     assert run.returncode == 1
-    assert "plans/order_place_v1_0_0.py" in run.stderr
+    assert "plans/order_place_v1_0_0.py is not what this source builds" in run.stdout
     assert (project.root / "flowx.manifest.json").read_bytes() == before
 
 

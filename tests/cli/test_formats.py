@@ -105,7 +105,7 @@ def test_e06_a_check_of_a_build_shows_findings_and_stale_files(project: Project)
     run = project.flowx("build", "--check", "--format", "concise")
     assert run.returncode == 1
     assert "FLOWX1043" in run.stdout
-    assert "plans/order_place_v1_0_0.py is not what this source builds" in run.stderr
+    assert "FLOWX1302 plans/order_place_v1_0_0.py is not what this source builds" in run.stdout
 
 
 class Screen(io.StringIO):

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from flowx_compiler.build import compile_sources
+from flowx_compiler.config import Config
 from flowx_compiler.findings import Finding, Severity
 from flowx_compiler.link import link, problem_ids
 from flowx_compiler.link.sources import Sources
-from flowx_compiler.rules.examples import example_files, marked_lines
+from flowx_compiler.released import released_digests
+from flowx_compiler.rules.examples import before, example_files, marked_lines
+from flowx_compiler.rules.flowx1302_generated_file_is_stale import stale as said_of
 from flowx_compiler.rules.page import page
 from flowx_compiler.rules.registry import RegisteredRule, find_rule, registry
 from flowx_compiler.rules.rule import Example
@@ -21,9 +26,23 @@ INVALID = [(entry, number) for entry in RULES for number in range(len(entry.inva
 VALID = [(entry, number) for entry in RULES for number in range(len(entry.valid))]
 
 
-def findings_in(example: Example) -> list[Finding]:
-    program = link(Sources.of(example_files(example)))
-    return [finding for finding in run_rules(program) if finding.place.file == "example.py"]
+CONFIG = Config(root=Path(), sources=("example.py",), plans="plans")
+
+
+def findings_in(example: Example, rule: str = "") -> list[Finding]:
+    found: tuple[Finding, ...]
+    if example.before is None:
+        found = run_rules(link(Sources.of(example_files(example))))
+    else:
+        former = compile_sources(example_files(before(example)), CONFIG, {})
+        if rule == "FLOWX1302":
+            built = compile_sources(example_files(example), CONFIG, {})
+            stale = [path for path, text in built.files.items() if former.files[path] != text]
+            found = tuple(said_of(path, is_missing=False, made_from=built.made_from.get(path)) for path in stale)
+        else:
+            released = released_digests(former.files[CONFIG.manifest])
+            found = compile_sources(example_files(example), CONFIG, {}, released=released).findings
+    return [finding for finding in found if finding.place.file == "example.py"]
 
 
 def label(case: object) -> str:
@@ -34,13 +53,13 @@ def label(case: object) -> str:
 def test_an_invalid_example_is_found_on_its_marked_lines(entry: RegisteredRule, number: int) -> None:
     example = entry.invalid[number]
     assert marked_lines(example), "an invalid example marks the line it is found on"
-    found = [finding.place.span.line for finding in findings_in(example) if finding.id == entry.rule.id]
+    found = [finding.place.span.line for finding in findings_in(example, entry.rule.id) if finding.id == entry.rule.id]
     assert found == marked_lines(example)
 
 
 @pytest.mark.parametrize(("entry", "number"), VALID, ids=label)
 def test_a_valid_example_gives_no_finding_of_any_rule(entry: RegisteredRule, number: int) -> None:
-    assert findings_in(entry.valid[number]) == []
+    assert findings_in(entry.valid[number], entry.rule.id) == []
 
 
 @pytest.mark.parametrize("entry", RULES, ids=label)

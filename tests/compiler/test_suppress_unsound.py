@@ -72,7 +72,7 @@ def test_neither_a_setting_nor_a_baseline_hides_why_a_flow_does_not_compile() ->
     if any(entry.rule.id == "FLOWX1034" and not entry.rule.is_safety for entry in registry()):
         ignored = judge(program, selection(ignore=["FLOWX1034"]))
         assert [finding.id for finding in with_reasons(program, ignored).findings] == ["FLOWX1034"]
-        digest = fingerprints(program, plain.findings)[plain.findings[0]]
+        digest = fingerprints(program.modules.values(), plain.findings)[plain.findings[0]]
         known = apply_baseline(program, plain, [KnownFinding(digest, "FLOWX1034", "flows.py", "m")], EVERYTHING)
         assert known.findings == ()
         assert [finding.id for finding in with_reasons(program, known).findings] == ["FLOWX1034"]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from flowx_runtime.journal.memory.outbox import MemoryOutbox
 from flowx_runtime.journal.records import (
     TERMINAL,
     Claimed,
@@ -48,7 +49,6 @@ class _Entry:
     inbox: dict[str, Delivery] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     events: dict[UUID, StagedEvent] = field(default_factory=dict)
-    published: set[UUID] = field(default_factory=set)
     signalled: bool = False
     """A delivery came in for one of the open waits since the instance parked."""
 
@@ -59,7 +59,7 @@ class _Entry:
         return History(self.row, tuple(self.rows), self.pending())
 
 
-class MemoryJournal:
+class MemoryJournal(MemoryOutbox):
     """The journal contract over dictionaries.
 
     Args:
@@ -67,7 +67,7 @@ class MemoryJournal:
     """
 
     def __init__(self, clock: Callable[[], datetime] = _wall_clock) -> None:
-        self._clock = clock
+        super().__init__(clock)
         self._entries: dict[UUID, _Entry] = {}
 
     async def start(self, instance: NewInstance, *, owner: str, ttl: timedelta) -> Started:
@@ -176,6 +176,7 @@ class MemoryJournal:
         gone = [entry for entry in self._entries.values() if self._is_prunable(entry, older_than, states)]
         for entry in gone:
             del self._entries[entry.row.instance_id]
+            self._forget_events(entry.row.instance_id)
         return Pruned(
             instances=len(gone),
             steps=sum(len(entry.rows) for entry in gone),
@@ -188,7 +189,7 @@ class MemoryJournal:
         if not row.state.is_terminal or row.state not in states or row.updated_at >= older_than:
             return False
         parent = None if row.parent_instance_id is None else self._entries.get(row.parent_instance_id)
-        return entry.events.keys() <= entry.published and (parent is None or parent.row.state.is_terminal)
+        return not self._owes_an_event(row.instance_id) and (parent is None or parent.row.state.is_terminal)
 
     async def read(self, instance_id: UUID) -> History | None:
         entry = self._entries.get(instance_id)
@@ -198,7 +199,9 @@ class MemoryJournal:
         found = [
             entry.row
             for entry in self._entries.values()
-            if filter.flow_id in (None, entry.row.flow_id) and (not filter.states or entry.row.state in filter.states)
+            if filter.flow_id in (None, entry.row.flow_id)
+            and filter.flow_version in (None, entry.row.flow_version)
+            and (not filter.states or entry.row.state in filter.states)
         ]
         found.sort(key=lambda row: (row.created_at, row.instance_id), reverse=True)
         return found[: filter.limit]
@@ -206,11 +209,6 @@ class MemoryJournal:
     async def events(self, instance_id: UUID) -> Sequence[StagedEvent]:
         entry = self._entries.get(instance_id)
         return () if entry is None else tuple(entry.events.values())
-
-    async def mark_published(self, instance_id: UUID, event_ids: Collection[UUID]) -> None:
-        entry = self._entries.get(instance_id)
-        if entry is not None:
-            entry.published.update(entry.events.keys() & set(event_ids))
 
     async def live_leases(self, instance_id: UUID) -> int:
         entry = self._entries.get(instance_id)
@@ -273,6 +271,7 @@ class MemoryJournal:
             entry.rows.append(replace(row, sequence=len(entry.rows) + 1, committed_at=now))
         for event in commit.events:
             entry.events.setdefault(event.event_id, event)
+        self._stage(entry.row, commit.events)
         entry.taken.update(commit.taken_deliveries)
         row_now = entry.row
         if commit.state is not None:

@@ -46,6 +46,7 @@ select {schema}.history(%s);
 -- Locks nothing.
 select {schema}.instance_document(i) from {schema}.flow_instance i
     where (%(flow_id)s::text is null or i.flow_id = %(flow_id)s)
+        and (%(flow_version)s::text is null or i.flow_version = %(flow_version)s)
         and (%(states)s::text[] is null or i.state = any (%(states)s))
     order by i.created_at desc, i.instance_id desc limit %(limit)s;
 
@@ -78,6 +79,38 @@ select {schema}.request_cancel(%s, %s);
 -- Locks the events.
 update {schema}.outbox_event set published_at = clock_timestamp()
     where instance_id = %s and event_id = any (%s) and published_at is null;
+
+-- name: claim_events
+-- Locks the first pending event of each instance it claims; skips those that are locked.
+select * from {schema}.claim_events(%s, %s, %s, %s, %s);
+
+-- name: settle_events
+-- Locks the events it writes.
+select {schema}.settle_events(%s, %s, %s, %s, %s);
+
+-- name: poisoned_events
+-- Locks nothing.
+select instance_id, event_id, event_sequence, type, version, partition_key, payload::text, staged_at, set_aside_at,
+        attempts, last_error
+    from {schema}.outbox_event
+    where published_at is null and set_aside_at is not null and dropped_at is null
+        and (%(instance)s::uuid is null or instance_id = %(instance)s)
+    order by set_aside_at, event_sequence limit %(limit)s;
+
+-- name: retry_poisoned
+-- Locks the events.
+update {schema}.outbox_event
+    set set_aside_at = null, attempts = 0, refusals = 0, next_attempt_at = clock_timestamp()
+    where instance_id = %s and event_id = any (%s)
+        and published_at is null and set_aside_at is not null and dropped_at is null
+    returning event_id;
+
+-- name: drop_poisoned
+-- Locks the events.
+update {schema}.outbox_event set dropped_at = clock_timestamp()
+    where instance_id = %s and event_id = any (%s)
+        and published_at is null and set_aside_at is not null and dropped_at is null
+    returning event_id;
 
 -- name: prune
 -- Locks the instance rows it removes; skips those that are locked.
