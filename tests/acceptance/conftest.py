@@ -90,6 +90,27 @@ class Database:
             ]
         )
 
+    def expire_leases(self) -> None:
+        """What a lease's term does to the leases of a process that died."""
+        with psycopg.connect(self.dsn, options=f"-c search_path={self.schema}") as connection:
+            connection.execute("update flow_lease set expires_at = now() - interval '1 second'")
+
+    def stuck(self) -> list[tuple[Any, ...]]:
+        """Open instances that nothing goes on with: neither parked until an instant nor in reach of recovery, or
+        parked beside a signal for the very wait without being up for it."""
+        return self.rows(
+            """
+            select instance_id, state from flow_instance i
+            where (state in ('Pending', 'Running', 'Compensating')
+                and not exists (select 1 from flow_lease l where l.instance_id = i.instance_id))
+            or (state = 'Suspended' and wake_at is null)
+            or (state = 'Suspended' and not signalled and exists (
+                select 1 from flow_inbox d where d.instance_id = i.instance_id and d.taken_at is null
+                and (d.signal_id = i.wake_signal_id or exists (
+                    select 1 from flow_wait w where w.instance_id = i.instance_id and w.signal_id = d.signal_id))))
+            """
+        )
+
 
 @pytest.fixture
 def clock() -> VirtualClock:
