@@ -140,8 +140,12 @@ def _write(text: str, output: Path | None) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(text, "utf-8")
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        # As on standard output: half a surrogate pair in somebody's name must not cost the report.
+        output.write_text(text, "utf-8", errors="replace")
+    except OSError as error:
+        _refuse(f"{output} cannot be written: {error.strerror}", exits.COMMAND_WAS_WRONG)
     click.echo(f"wrote {output}", err=True)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from flowx_compiler.diff.comparison import Comparison
 from flowx_compiler.diff.differences import Change, Difference
-from flowx_compiler.diff.rule import Finding, Rule
+from flowx_compiler.diff.rule import Finding, Rule, Verdict
 from flowx_compiler.diff.uses import Direction
 
 _SHOWN = 5
@@ -28,13 +28,13 @@ def contract_findings(
         for (_, path), found in places.items():
             rule, first = found[0]
             hints = dict.fromkeys(difference.hint for _, difference in found if difference.hint)
-            summary = rule.title if rule.title.endswith(first.change.value) else f"{rule.title}: {first.change.value}"
+            details = [*([] if rule.title.endswith(first.change.value) else [first.change.value]), *hints]
             yield rule.finding(
                 f"contract {met.old}{_member(path)}",
                 _joined([difference.old for _, difference in found]),
                 _joined([difference.new for _, difference in found]),
-                summary=f"{summary} ({'; '.join(hints)})" if hints else summary,
-                hurt=_listed(met.users),
+                summary=f"{rule.title} ({'; '.join(details)})" if details else rule.title,
+                hurt=_hurt(rule, met.users),
                 advice=advice(rule, first),
             )
 
@@ -45,6 +45,12 @@ def _member(path: str) -> str:
 
 def _joined(texts: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys(text for text in texts if text))
+
+
+def _hurt(rule: Rule, users: Sequence[str]) -> str:
+    if rule.verdict is Verdict.BREAKING:
+        return _listed(users)
+    return f"{rule.hurt}; seen by {_listed(users)}"
 
 
 def _listed(users: Sequence[str]) -> str:

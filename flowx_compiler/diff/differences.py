@@ -189,7 +189,8 @@ def _look_up(contracts: Mapping[str, Any], name: str) -> Shape:
     owner, mark, local = name.partition("#")
     schema = contracts.get(owner)
     if mark and isinstance(schema, dict):
-        schema = (schema.get("$defs") or schema.get("definitions") or {}).get(local)
+        definitions = schema.get("$defs") or schema.get("definitions")
+        schema = definitions.get(local) if isinstance(definitions, dict) else None
     if schema is None:
         return Shape((Opaque("the document does not describe it"),))
     return normalise(schema, owner)

@@ -27,6 +27,7 @@ The document, as `schemas/flowx.manifest.schema.json` has it (`?` = left out whe
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -36,6 +37,9 @@ from flowx_compiler.diff.versions import major
 
 SCHEMA_MAJOR = 1
 """The newest major of the manifest's schema that this version reads."""
+
+_LONGEST_VERSION = 200
+"""Characters: far below the numbers that Python refuses to read."""
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -182,27 +186,54 @@ class _Odd(Exception):
 def _parse(text: str | bytes, name: str) -> Json:
     try:
         decoded = text.decode("utf-8-sig") if isinstance(text, bytes) else text
-        document = json.loads(decoded)
+        document = json.loads(decoded, object_pairs_hook=_unique, parse_constant=_no_number, parse_float=_finite)
     except UnicodeDecodeError:
         raise NotAManifest(f"{name} is not UTF-8 text: give the file that `flowx build` wrote") from None
     except json.JSONDecodeError as error:
         ended = error.msg.startswith("Unterminated") or error.pos >= len(decoded.rstrip())
         what = "ends in the middle" if ended else f"is not JSON at line {error.lineno}, column {error.colno}"
         raise NotAManifest(f"{name} {what}: run `flowx build` again, or fetch the whole file") from None
+    except _Odd as odd:
+        raise NotAManifest(f"{name} {odd}: run `flowx build` again, or fetch the whole file") from None
     except RecursionError:
         raise NotAManifest(f"{name} is nested too deeply to be a flowx manifest") from None
+    except ValueError:
+        raise NotAManifest(f"{name} holds a number too long to be read: run `flowx build` again") from None
     if not isinstance(document, dict) or not isinstance(document.get("schemaVersion"), str):
         raise NotAManifest(
             f"{name} is JSON but not a flowx manifest (it has no schemaVersion): give the file that `flowx build` wrote"
         )
     version = document["schemaVersion"]
-    if not major(version).isdecimal():
-        raise NotAManifest(f"{name} has the schema version {version!r}, which is no version")
+    if not major(version).isdecimal() or len(version) > _LONGEST_VERSION:
+        raise NotAManifest(
+            f"{name} has the schema version {version[:40]!r}, which is no version: run `flowx build` again"
+        )
     if int(major(version)) > SCHEMA_MAJOR:
         raise NotAManifest(
             f"{name} has schema version {version}, newer than the {SCHEMA_MAJOR}.x this flowx reads: upgrade flowx"
         )
     return document
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object's members. JSON leaves open which of two equal keys counts, so neither can be trusted."""
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise _Odd(f"has the key {twice!r} twice in one object")
+    return members
+
+
+def _no_number(word: str) -> float:
+    raise _Odd(f"holds {word}, which is not JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise _Odd(f"holds the number {text[:20]}, which is too large to compare")
+    return value
 
 
 def _manifest(document: Json) -> Manifest:
@@ -217,7 +248,7 @@ def _manifest(document: Json) -> Manifest:
             _capability(item) for item in _objects(document, "capabilities", needed=True) if item.get("id")
         ),
         events=tuple(
-            Event(_text(item, "type"), _text(item, "schemaVersion"), _type_ref(item, "contract"))
+            Event(_text(item, "type"), _version(item, "schemaVersion"), _type_ref(item, "contract"))
             for item in _objects(document, "events")
             if item.get("type")
         ),
@@ -234,13 +265,13 @@ def _manifest(document: Json) -> Manifest:
 def _flow(item: Json) -> Flow:
     return Flow(
         id=_text(item, "id"),
-        version=_text(item, "version"),
+        version=_version(item, "version"),
         profile=_text(item, "profile"),
         deadline=_text(item, "deadline"),
         input=_type_ref(item, "input"),
         output=_type_ref(item, "output"),
         plan_digest=_text(item, "planDigest"),
-        retired_plans={_text(plan, "version"): _text(plan, "planDigest") for plan in _objects(item, "retiredPlans")},
+        retired_plans={_version(plan, "version"): _text(plan, "planDigest") for plan in _objects(item, "retiredPlans")},
         triggers=tuple(_trigger(trigger) for trigger in _objects(item, "triggers")),
         steps=tuple(_step(step) for step in _objects(item, "steps")),
     )
@@ -282,7 +313,7 @@ def _capability(item: Json) -> Capability:
     stance = _object(item, "authorization")
     return Capability(
         id=_text(item, "id"),
-        version=_text(item, "version"),
+        version=_version(item, "version"),
         input=_type_ref(item, "input"),
         output=_type_ref(item, "output"),
         mode=_text(stance, "mode"),
@@ -306,6 +337,13 @@ def _text(item: Json, key: str) -> str:
     if not isinstance(value, str):
         raise _Odd(f"`{key}` is not a text")
     return value
+
+
+def _version(item: Json, key: str) -> str:
+    version = _text(item, key)
+    if len(version) > _LONGEST_VERSION:
+        raise _Odd(f"`{key}` is not a version")
+    return version
 
 
 def _flag(item: Json, key: str) -> bool | None:

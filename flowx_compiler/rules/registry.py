@@ -40,6 +40,11 @@ def find_rule(id: str) -> RegisteredRule | None:
     return next((_load(name) for name in _modules() if name.partition("_")[0] == wanted), None)
 
 
+def rule_ids() -> tuple[str, ...]:
+    """The id of every rule, in order. Their files' names hold them: none is imported."""
+    return tuple(name.partition("_")[0].upper() for name in _modules())
+
+
 @cache
 def _modules() -> tuple[str, ...]:
     return tuple(sorted(found.name for found in pkgutil.iter_modules(rules.__path__) if found.name.startswith("flowx")))

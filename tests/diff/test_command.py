@@ -92,10 +92,10 @@ def test_every_finding_is_in_every_format(flowx: Flowx, documents: Documents) ->
 
 
 def test_a_table_cannot_be_broken_from_a_manifest(flowx: Flowx, documents: Documents) -> None:
-    new = edited(lambda document: add_field(document, "Mail", "x|y`<b>@me\n#1", {"type": "string"}))
+    new = edited(lambda document: add_field(document, "Mail", "x|y`<b>@me\n #1", {"type": "string"}))
     lines = flowx(*documents(sample(), new), "--format", "markdown").out.splitlines()
-    (row,) = [line for line in lines if "FLOWX-DIFF-110" in line]
-    assert "x\\|y\\`\\<b\\>\\@me \\#1" in row
+    (row,) = [line for line in lines if "| FLOWX-DIFF-110 |" in line]
+    assert "x\\|y\\`\\<b\\>@<!-- -->me\\\\n #<!-- -->1" in row
     assert row.replace("\\|", "").count("|") == 7
 
 

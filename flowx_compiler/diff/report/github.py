@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flowx_compiler.diff.compare import Report
 from flowx_compiler.diff.rule import Finding, Verdict
-from flowx_compiler.diff.sentences import NOTHING_CHANGED, SAME_DOCUMENT, counts
+from flowx_compiler.diff.sentences import NOTHING_CHANGED, SAME_DOCUMENT, counts, printable, verdict_of
 
 _LEVEL = {Verdict.BREAKING: "error", Verdict.ADDITIVE: "notice", Verdict.NEUTRAL: "notice"}
 _SHOWN = 10
@@ -17,6 +17,7 @@ def render_github(report: Report) -> str:
     A change of a contract has no line in a file, so no annotation claims one.
     """
     lines: list[str] = []
+    report = printable(report)
     for level in ("error", "notice"):
         found = [finding for finding in report.findings if _LEVEL[finding.verdict] == level]
         shown = found if len(found) <= _SHOWN else found[: _SHOWN - 1]
@@ -27,7 +28,7 @@ def render_github(report: Report) -> str:
         lines.append(SAME_DOCUMENT)
     elif not report.findings:
         lines.append(NOTHING_CHANGED)
-    return "\n".join([*lines, counts(report), ""])
+    return "\n".join([*lines, f"{counts(report)}: {verdict_of(report)}.", ""])
 
 
 def _command(level: str, finding: Finding) -> str:
