@@ -30,6 +30,7 @@ _FORMATS = ("text", "json", "markdown", "github")
 @click.option("--fail-on", type=click.Choice(_CLASSES), default="breaking", help="The least class that exits 1.")
 @click.option("--format", "format_", type=click.Choice(_FORMATS), default="text", help="How to show what changed.")
 @click.option("--output", type=click.Path(path_type=Path), help="Write the report there; the exit code stays.")
+@click.option("--allow-missing", is_flag=True, help="With --against: exit 0 when the revision has no manifest yet.")
 @click.option("--require-different", is_flag=True, help="Exit 2 when both are the same document.")
 def command(
     old: Path | None,
@@ -40,26 +41,32 @@ def command(
     fail_on: str,
     format_: str,
     output: Path | None,
+    allow_missing: bool,
     require_different: bool,
 ) -> None:
     """Compare OLD with NEW, or with --against the manifest of this work tree with the one at a git revision.
 
     Exits 1 when something breaks.
     """
-    from flowx_compiler.diff.errors import DiffProblem, NotThere
+    from flowx_compiler.diff.errors import DiffProblem, NoManifestYet, NotThere
     from flowx_compiler.diff.rule import Verdict
 
     try:
         if against is not None:
             report = _against(against, manifest, old, new, is_exact=exact)
-        elif manifest is not None or exact:
-            raise click.UsageError("--manifest and --exact go with --against")
+        elif manifest is not None or exact or allow_missing:
+            raise click.UsageError("--manifest, --exact and --allow-missing go with --against")
         elif old is None or new is None:
             raise click.UsageError("name two manifests, OLD and NEW, or a revision with --against")
         else:
             report = _files(old, new)
     except RecursionError:
         _refuse("a contract is nested too deeply to be compared", exits.COMMAND_WAS_WRONG)
+    except NoManifestYet as error:
+        if not allow_missing:
+            _refuse(str(error), exits.NOT_THERE)
+        click.echo(f"{against} has no manifest yet: this one is the first, and breaks nobody", err=True)
+        raise SystemExit(exits.NOTHING_FOUND) from None
     except NotThere as error:
         _refuse(str(error), exits.NOT_THERE)
     except DiffProblem as error:

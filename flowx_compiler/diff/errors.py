@@ -21,3 +21,7 @@ class NotThere(DiffProblem):
     """A file, a revision or a manifest at a revision does not exist."""
 
     code: ClassVar[str] = "diff.not_there"
+
+
+class NoManifestYet(NotThere):
+    """The revision exists and has no manifest: on its way in, it can break nobody."""

@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from flowx_compiler.diff.errors import NotThere
+from flowx_compiler.diff.errors import NoManifestYet, NotThere
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,9 @@ def read_baseline(manifest: Path, revision: str, *, is_exact: bool) -> Baseline:
     path = repository.path_of(manifest)
     found = repository.git("cat-file", "blob", f"{commit}:{path}")
     if found.returncode:
-        raise NotThere(
-            f"{revision} ({commit[:12]}) has no {path}: commit the manifest there, or name another with --manifest"
+        raise NoManifestYet(
+            f"{revision} ({commit[:12]}) has no {path}: commit the manifest there, name another with --manifest, or"
+            " say with --allow-missing that this one is the first"
         )
     return Baseline(found.stdout, f"{commit[:12]}:{path}")
 
