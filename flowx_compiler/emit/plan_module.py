@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
-from typing import assert_never
+from typing import Final, assert_never
 
 from flowx_compiler.emit.expressions import fits, returned, written
 from flowx_compiler.emit.layout import WIDTH, Bracketed, Item, Piece, call, flat, lay_out, sequence, text
 from flowx_compiler.lower import plan_model as plan
 from flowx_compiler.lower.spelling import type_text
-from flowx_compiler.model import Capability, Contract, Event, MergeRule, Signal, TypeExpr
-from flowx_runtime.plan import FORMAT, format_duration
+from flowx_compiler.model import Capability, Contract, CronTrigger, Event, MergeRule, Signal, TypeExpr
+from flowx_runtime.plan import FORMAT, format_duration, parse_duration
+
+_AUTHORING: Final = frozenset({"Merge", "MissedFire", "Profile", "SubFlowMode"})
+"""What a plan takes from the authoring surface."""
 
 
 def module_name(flow_id: str, version: str) -> str:
@@ -66,10 +69,10 @@ class _Writer:
                 grouped.setdefault(item.module, []).append(item.name + alias)
         if self._model.functions:
             grouped.setdefault("flowx_runtime", []).append("FlowContext")
-        names = {"Merge", "Profile", "SubFlowMode"} & self._runtime
+        names = _AUTHORING & self._runtime
         if names:
             grouped.setdefault("flowx_runtime", []).extend(names)
-        grouped.setdefault("flowx_runtime.plan", []).extend(self._runtime - {"Merge", "Profile", "SubFlowMode"})
+        grouped.setdefault("flowx_runtime.plan", []).extend(self._runtime - _AUTHORING)
         yield from standard
         yield ""
         # Which of these a linter would call first-party depends on where it runs, so the order here is its own.
@@ -120,6 +123,7 @@ class _Writer:
             nodes=sequence(nodes),
             on_failure=sequence(failure) if failure else None,
             returns=None if model.returns is None else model.returns.name,
+            schedules=sequence([self._schedule(trigger) for trigger in model.schedules]) if model.schedules else None,
         )
         types = f"{self._type(model.input)}, {self._type(model.output)}"
         statement = lay_out(f"PLAN: Final[Plan[{types}]] = ", made)
@@ -209,6 +213,16 @@ class _Writer:
     def _failure(self, emit: plan.FailureEmit) -> Piece:
         self._runtime.add("FailureEmit")
         return call("FailureEmit", name=text(emit.name), event=self._event(emit.event), payload=emit.payload.name)
+
+    def _schedule(self, trigger: CronTrigger) -> Piece:
+        self._runtime |= {"MissedFire", "Schedule"}
+        return call(
+            "Schedule",
+            cron=text(trigger.expression),
+            time_zone=text(trigger.time_zone),
+            missed_fire=f"MissedFire.{trigger.missed_fire.upper()}",
+            jitter=None if trigger.jitter is None else self._duration(parse_duration(trigger.jitter)),
+        )
 
     def _signal(self, signal: Signal) -> Bracketed:
         self._runtime.add("SignalUse")

@@ -17,8 +17,8 @@ from flowx_compiler.model import Contract, DataFunction, Flow, Program, TypeExpr
 
 RUNTIME_NAMES = (
     "AwaitSignal", "Branch", "CapabilityUse", "ContractUse", "Delay", "Emit", "EventUse", "Fail", "FailureEmit",
-    "Final", "FlowContext", "ForEach", "Jump", "Merge", "PLAN", "Parallel", "Plan", "Poll", "Profile", "SignalUse",
-    "Step", "SubFlow", "SubFlowMode", "Switch", "annotations", "duration",
+    "Final", "FlowContext", "ForEach", "Jump", "Merge", "MissedFire", "PLAN", "Parallel", "Plan", "Poll", "Profile",
+    "Schedule", "SignalUse", "Step", "SubFlow", "SubFlowMode", "Switch", "annotations", "duration",
 )  # fmt: skip
 """What a plan module may define or import for itself; an author's name that is the same gets another spelling."""
 
@@ -65,6 +65,7 @@ def lower(program: Program, flow: Flow) -> PlanModel:
         nodes=nodes,
         returns=returns,
         on_failure=on_failure,
+        schedules=tuple(trigger for trigger in flow.triggers if isinstance(trigger, model.CronTrigger)),
         capabilities=capabilities,
         contracts=contracts,
         functions=tuple(lifter.functions),

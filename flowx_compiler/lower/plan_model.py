@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias, assert_never
 
-from flowx_compiler.model import Capability, Contract, Event, MergeRule, Policy, Signal, TypeExpr
+from flowx_compiler.model import Capability, Contract, CronTrigger, Event, MergeRule, Policy, Signal, TypeExpr
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +246,7 @@ class PlanModel:
     nodes: tuple[Node, ...]
     returns: Lifted | None
     on_failure: tuple[FailureEmit, ...]
+    schedules: tuple[CronTrigger, ...]
     capabilities: tuple[Capability, ...]
     """Every capability the plan calls, in order of first use."""
     contracts: tuple[Contract, ...]

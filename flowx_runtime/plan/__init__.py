@@ -22,6 +22,7 @@ from flowx_runtime.plan.nodes import (
     Switch,
 )
 from flowx_runtime.plan.plan import FORMAT, FailureEmit, InvalidPlan, Plan
+from flowx_runtime.plan.schedules import Schedule
 from flowx_runtime.plan.uses import CapabilityUse, ContractUse, EventUse, SignalUse
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "Parallel",
     "Plan",
     "Poll",
+    "Schedule",
     "SignalUse",
     "Step",
     "SubFlow",

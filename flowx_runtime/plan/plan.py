@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final, Generic, TypeVar
 from flowx_runtime.authoring.errors import FlowxError
 from flowx_runtime.authoring.vocabulary import Profile
 from flowx_runtime.plan.nodes import ForEach, Lifted, Node, Parallel, Poll, Step, Switch, suspends, targets
+from flowx_runtime.plan.schedules import Schedule
 from flowx_runtime.plan.uses import ContractUse, EventUse
 
 In = TypeVar("In")
@@ -59,6 +60,8 @@ class Plan(Generic[In, Out]):
     contracts: tuple[ContractUse, ...] = ()
     """Every contract the plan reads or writes."""
     on_failure: tuple[FailureEmit, ...] = ()
+    schedules: tuple[Schedule, ...] = ()
+    """When it starts by itself. Not in the digest: a running instance does not care what started it."""
 
     def __post_init__(self) -> None:
         for problem in _problems(self):
@@ -71,6 +74,11 @@ def _problems(plan: Plan[Any, Any]) -> Iterator[str]:
         return
     if not plan.nodes:
         yield "it has no nodes"
+    for schedule in plan.schedules:
+        if plan.profile is not Profile.DURABLE:
+            yield f"it has the schedule {schedule.cron!r}, which needs a durable profile"
+        if schedule.jitter is not None and schedule.jitter <= timedelta(0):
+            yield f"the jitter of the schedule {schedule.cron!r} is no time at all"
     end = len(plan.nodes)
     names: set[str] = set()
     for position, node in enumerate(plan.nodes):
