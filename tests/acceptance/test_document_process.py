@@ -52,6 +52,7 @@ async def run_to_the_end(host: Any, database: Database, clock: VirtualClock, ins
 async def test_attempts_are_rows_whose_scope_is_the_attempt(
     open_host: Any, database: Database, clock: VirtualClock, provider: CountingProvider
 ) -> None:
+    """Seed 000, attempt rows: an attempt is a row whose scope is its number; the poll itself has none."""
     async with open_host(CATALOG, capabilities(provider)) as host:
         outcome = await host.run("document.process", DOCUMENT)
         assert isinstance(outcome, Suspended)
@@ -72,6 +73,7 @@ async def test_attempts_are_rows_whose_scope_is_the_attempt(
 async def test_waiting_is_one_instance_row_no_lease_and_no_task(
     open_host: Any, database: Database, provider: CountingProvider
 ) -> None:
+    """Seed 000: one row, no lease, a scope that says which attempt; one attempt per invocation."""
     async with open_host(CATALOG, capabilities(provider)) as host:
         tasks = asyncio.all_tasks()
         outcome = await host.run("document.process", DOCUMENT)
@@ -90,6 +92,8 @@ async def test_waiting_is_one_instance_row_no_lease_and_no_task(
 async def test_a_resume_past_a_finished_poll_does_not_poll_again(
     open_host: Any, database: Database, clock: VirtualClock, provider: CountingProvider
 ) -> None:
+    """Seed 000, what is read back: whether the loop is over is asked of the predicate before an attempt, too."""
+
     class StopsBeforeExtracting(CountingProvider):
         stop = True
 
@@ -114,6 +118,7 @@ async def test_a_resume_past_a_finished_poll_does_not_poll_again(
 async def test_a_signal_between_two_attempts_ends_the_poll_with_one_row_and_no_attempt(
     open_host: Any, database: Database, provider: CountingProvider
 ) -> None:
+    """Seed 000 §7, seed 003 decisions 1 and 3: a delivery ends the same wait on the same row."""
     async with open_host(CATALOG, capabilities(provider)) as host:
         outcome = await host.run("document.process", DOCUMENT)
         await host.signal(outcome.instance_id, OcrCompleted(job_id="doc-1"))
@@ -132,6 +137,7 @@ async def test_a_signal_between_two_attempts_ends_the_poll_with_one_row_and_no_a
 async def test_the_budget_runs_from_the_clock_that_attempt_zero_captured(
     open_host: Any, database: Database, clock: VirtualClock
 ) -> None:
+    """Seed 000, what is read back: the budget runs by the clock that attempt 0 captured, not by the store's."""
     provider = CountingProvider(3600.0, clock)
     started = clock.now()
     async with open_host(CATALOG, capabilities(provider)) as host:
@@ -150,6 +156,7 @@ async def test_the_budget_runs_from_the_clock_that_attempt_zero_captured(
 async def test_a_failing_attempt_fails_the_flow_and_cancels_the_job(
     open_host: Any, database: Database, clock: VirtualClock, provider: CountingProvider
 ) -> None:
+    """Seed 000: a failing attempt is no "not yet"."""
     async with open_host(CATALOG, capabilities(provider)) as host:
         outcome = await host.run("document.process", DOCUMENT)
         provider.is_down = True
@@ -169,6 +176,7 @@ async def test_a_failing_attempt_fails_the_flow_and_cancels_the_job(
 async def test_a_budget_that_runs_out_escalates_fails_and_cancels_the_job(
     open_host: Any, database: Database, clock: VirtualClock
 ) -> None:
+    """Seed 000 §3: escalated, failed, and the job closed by an unwind that spans the whole wait."""
     provider, queue = CountingProvider(3600.0, clock), ReviewQueue()
     async with open_host(CATALOG, capabilities(provider, queue)) as host:
         outcome = await host.run("document.process", DOCUMENT)

@@ -68,6 +68,7 @@ def wait_for(condition: Any, *, within: float = 30.0) -> None:
 def test_a_kill_while_parked_costs_neither_attempts_nor_budget(
     database: Database, seconds_per_page: float, budget: float, state: str
 ) -> None:
+    """Seed 000: the attempt count, the budget and the position survive the node that started them."""
     first = start_node(database, seconds_per_page=seconds_per_page, budget=budget, start=True)
     assert first.stdout is not None
     instance_id: Any = first.stdout.readline().strip()
