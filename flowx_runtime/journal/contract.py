@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Protocol
 from uuid import UUID
 
 from flowx_runtime.authoring.errors import FlowxError
+from flowx_runtime.journal.outbox import Outbox
 from flowx_runtime.journal.records import (
     TERMINAL,
     Claimed,
@@ -45,8 +46,8 @@ class JournalUnavailable(FlowxError):
     code: ClassVar[str] = "journal.unavailable"
 
 
-class Journal(Protocol):
-    """Stores instances and their history."""
+class Journal(Outbox, Protocol):
+    """Stores instances, their history and the events they stage."""
 
     async def start(self, instance: NewInstance, *, owner: str, ttl: timedelta) -> Started:
         """Create an instance, Running, with a lease for `owner`; or give the existing one, untouched.
@@ -126,8 +127,9 @@ class Journal(Protocol):
     async def prune(self, *, older_than: datetime, states: Collection[State] = TERMINAL, batch: int = 1000) -> Pruned:
         """Remove ended instances in one of the states, last written before an instant by the store's clock.
 
-        Never removes an open instance, one with an event that is not published, or a child whose parent is open. Goes
-        batch by batch, each in a transaction of its own, oldest first. A removed instance can be started again.
+        Never removes an open instance, one with an event that is neither published nor dropped, or a child whose
+        parent is open. Goes batch by batch, each in a transaction of its own, oldest first. A removed instance can be
+        started again.
         """
         ...
 
@@ -141,10 +143,6 @@ class Journal(Protocol):
 
     async def events(self, instance_id: UUID) -> Sequence[StagedEvent]:
         """The events the instance staged, in commit order, published or not."""
-        ...
-
-    async def mark_published(self, instance_id: UUID, event_ids: Collection[UUID]) -> None:
-        """Note that events were handed on; until then nothing removes them. Noting it twice is harmless."""
         ...
 
     async def live_leases(self, instance_id: UUID) -> int:

@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator
 from uuid import UUID
 
+import outbox_checks  # noqa: F401  # adds its checks to CHECKS
 import pytest
 from journal_checks import CHECKS
 

@@ -8,10 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import outbox_checks  # noqa: F401  # adds its checks to CHECKS
 import pytest
 from journal_checks import CHECKS
 
 from flowx_runtime.journal.memory import MemoryJournal
+from flowx_runtime.journal.outbox import EventClaim, Settlement
 from flowx_runtime.journal.records import Claimed, Commit, Committed, Delivery, History, Refusal, Refused, Started
 
 
@@ -125,7 +127,41 @@ class PrunesWhatIsUnpublished(MemoryJournal):
         return entry.row.state.is_terminal and entry.row.state in states
 
 
+class HandsOutWhatSomebodyHas(MemoryJournal):
+    """Looks at no claim when it makes one."""
+
+    async def claim_events(self, *, owner: str, ttl: timedelta, limit: int, per_instance: int = 64) -> EventClaim:
+        for queue in self._queues.values():
+            queue.claimed_until = None
+        return await super().claim_events(owner=owner, ttl=ttl, limit=limit, per_instance=per_instance)
+
+
+class LetsLaterEventsPass(MemoryJournal):
+    """Skips an event that waits for another try."""
+
+    def _publishable(self, now: datetime) -> list[Any]:
+        for queue in self._queues.values():
+            for waiting in queue.events.values():
+                waiting.next_attempt_at = now if waiting.attempts == 0 else waiting.next_attempt_at
+            queue.events = dict(sorted(queue.events.items(), key=lambda item: item[1].next_attempt_at))
+        return super()._publishable(now)
+
+
+class TakesFailuresFromAnyone(MemoryJournal):
+    """Does not ask who had the instance."""
+
+    async def settle_events(self, settlement: Settlement) -> None:
+        claims = {instance_id: queue.claim_id for instance_id, queue in self._queues.items()}
+        failed = (replace(each, claim_id=claims[each.instance_id] or each.claim_id) for each in settlement.failed)
+        await super().settle_events(replace(settlement, failed=tuple(failed)))
+
+
 FAULTS = [
+    (HandsOutWhatSomebodyHas, "an_instance_is_given_to_one_claim_at_a_time"),
+    (HandsOutWhatSomebodyHas, "concurrent_claims_share_the_instances"),
+    (LetsLaterEventsPass, "an_event_that_failed_waits_and_those_behind_it_wait_too"),
+    (TakesFailuresFromAnyone, "a_lapsed_claim_is_no_claim_and_its_failures_do_not_count"),
+    (PrunesWhatIsUnpublished, "an_event_stays_with_its_instance_until_it_is_published_or_dropped"),
     (ParksOverACancel, "a_parked_instance_that_is_to_be_cancelled_is_given_out_however_it_came_to_park"),
     (PrunesWhatIsUnpublished, "an_event_that_is_not_published_keeps_its_instance"),
     (PrunesWhatIsUnpublished, "a_child_is_kept_for_as_long_as_its_parent_is_open"),

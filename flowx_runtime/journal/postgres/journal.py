@@ -18,6 +18,7 @@ from flowx_runtime.journal.postgres.documents import (
 )
 from flowx_runtime.journal.postgres.group_writer import GroupWriter
 from flowx_runtime.journal.postgres.migrating import check, migrate
+from flowx_runtime.journal.postgres.outbox import PostgresOutbox
 from flowx_runtime.journal.postgres.queries import queries
 from flowx_runtime.journal.postgres.transaction import PostgresStepTransaction, read_answer, step_transaction
 from flowx_runtime.journal.records import (
@@ -40,7 +41,7 @@ from flowx_runtime.journal.records import (
 )
 
 
-class PostgresJournal:
+class PostgresJournal(PostgresOutbox):
     """Instances and their history in one schema of a database. Make it with `open`.
 
     Every write is one statement, and writes that wait at the same time share one.
@@ -166,9 +167,6 @@ class PostgresJournal:
 
     async def events(self, instance_id: UUID) -> Sequence[StagedEvent]:
         return [StagedEvent(*row) for row in await self._connections.fetch(self._sql["events"], [instance_id])]
-
-    async def mark_published(self, instance_id: UUID, event_ids: Collection[UUID]) -> None:
-        await self._connections.fetch(self._sql["mark_published"], [instance_id, list(event_ids)])
 
     async def live_leases(self, instance_id: UUID) -> int:
         (count,) = await self._one("live_leases", [instance_id])
