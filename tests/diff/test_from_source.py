@@ -112,11 +112,12 @@ def test_a_renamed_contract_with_its_shape_is_neutral() -> None:
     assert "210" in tell(("OrderResult", "ResultOfOrder"))
 
 
+HTTP_CALLERS = "callers of flow order.place@1 (HTTP POST /orders)"
 HURT = {
     "callers over HTTP, and flows that call the capability": (
         ("    order_id: str\n    national_id", "    order_id: str\n    phone: str\n    national_id"),
         "contract shop.PlaceOrder.phone",
-        "callers of flow order.place@1 (HTTP POST /orders); flows that call capability card.charge@1 (here: order.place)",
+        f"{HTTP_CALLERS}; flows that call capability card.charge@1 (here: order.place)",
     ),
     "parent flows": (
         ("class Ship(Contract):\n    order_id: str\n", "class Ship(Contract):\n    order_id: str\n    speed: int\n"),
