@@ -56,12 +56,12 @@ class _Repository:
         self._folder = folder
         top = self.git("rev-parse", "--show-toplevel")
         if top.returncode:
-            raise NotThere(f"{folder} is not in a git repository: name two files instead of --against")
+            raise NotThere(_unreadable(folder, os.fsdecode(top.stderr)))
         self._top = Path(_line(top)).resolve()
 
     def git(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-        # Without optional locks git does not even refresh the index; messages are never parsed, only exit codes.
-        environment = os.environ | {"GIT_OPTIONAL_LOCKS": "0"}
+        # Without optional locks git does not even refresh the index.
+        environment = os.environ | {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
         try:
             return subprocess.run(
                 ["git", "-C", str(self._folder), *arguments], capture_output=True, check=False, env=environment
@@ -103,6 +103,17 @@ class _Repository:
     @property
     def _is_shallow(self) -> bool:
         return _line(self.git("rev-parse", "--is-shallow-repository")) == "true"
+
+
+def _unreadable(folder: Path, said: str) -> str:
+    if "safe.directory" in said:
+        return (
+            f"git does not trust {folder}, which belongs to somebody else, as checkouts in containers do:"
+            f" run `git config --global --add safe.directory {folder}` first"
+        )
+    if "not a git repository" in said or not said.strip():
+        return f"{folder} is not in a git repository: name two files instead of --against"
+    return f"git cannot read {folder} ({said.splitlines()[0].removeprefix('fatal: ')}): name two files instead"
 
 
 def _line(result: subprocess.CompletedProcess[bytes]) -> str:

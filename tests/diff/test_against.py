@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -81,6 +82,27 @@ def test_f09_a_shallow_clone_says_what_to_fetch(
     assert unknown.code == 3
     assert "git fetch --unshallow origin" in unknown.err
     assert unknown.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("branches", ["all of them", "one"])
+def test_f09_the_command_that_a_shallow_clone_is_told_helps(
+    flowx: Flowx, repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, branches: str
+) -> None:
+    repository.git("switch", "--quiet", "--create", "mine")
+    repository.write(with_flow("order.mine"))
+    repository.commit("mine")
+    repository.git("switch", "--quiet", "main")
+    repository.commit("theirs")
+    clone = Repository(tmp_path / "clone")
+    scope = ["--no-single-branch"] if branches == "all of them" else ["--single-branch"]
+    repository.git("clone", "-q", "--depth=1", "--branch=mine", *scope, f"file://{repository.root}", str(clone.root))
+    monkeypatch.chdir(clone.root)
+    refused = flowx("--against", "origin/main", "--format", "json")
+    assert refused.code == 3
+    _, command, _ = refused.err.split("`")
+    clone.git(*shlex.split(command)[1:])
+    helped = flowx("--against", "origin/main", "--format", "json")
+    assert (helped.code, codes(helped.out)) == (0, ["100"])
 
 
 def test_f10_the_work_tree_is_left_alone(flowx: Flowx, repository: Repository) -> None:
@@ -186,3 +208,133 @@ def test_one_of_several_manifests_has_to_be_named(flowx: Flowx, repository: Repo
     ran = flowx("--against", "main")
     assert ran.code == 2
     assert "a.json, b.json" in ran.err
+
+
+def test_a_manifest_that_git_does_not_know_yet(flowx: Flowx, repository: Repository) -> None:
+    repository.write(sample(), "new.json")
+    ran = flowx("--against", "main", "--manifest", "new.json")
+    assert ran.code == 3
+    assert "has no new.json: commit the manifest there" in ran.err
+
+
+def test_a_manifest_outside_of_the_repository(flowx: Flowx, repository: Repository, tmp_path: Path) -> None:
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    outside.mkdir()
+    (outside / "flowx.manifest.json").write_text(json.dumps(sample()), "utf-8")
+    ran = flowx("--against", "main", "--manifest", str(outside / "flowx.manifest.json"))
+    assert ran.code == 3
+    assert "is not in a git repository" in ran.err
+    assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("annotated", [False, True])
+def test_a_tag_is_compared_with_where_this_branch_left_it(
+    flowx: Flowx, repository: Repository, *, annotated: bool
+) -> None:
+    repository.git("switch", "--quiet", "--create", "release")
+    repository.write(with_flow("order.theirs"))
+    repository.commit("theirs")
+    repository.git("tag", *(["--annotate", "--message", "one"] if annotated else []), "v1")
+    repository.git("switch", "--quiet", "main")
+    repository.write(with_flow("order.mine"))
+    ran = flowx("--against", "v1", "--format", "json")
+    assert (ran.code, codes(ran.out)) == (0, ["100"])
+    exact = flowx("--against", "v1", "--exact", "--format", "json")
+    assert (exact.code, codes(exact.out)) == (1, ["001", "100"])
+
+
+def test_a_tag_and_a_branch_of_one_name_or_a_file_named_like_a_branch(flowx: Flowx, repository: Repository) -> None:
+    repository.write(sample(), "main")
+    repository.commit("a file called main")
+    repository.write(with_flow("order.mine"))
+    assert codes(flowx("--against", "main", "--format", "json").out) == ["100"]
+
+
+@pytest.mark.parametrize("spelling", ["relative", "absolute", "up", "link"])
+def test_a_manifest_elsewhere_than_here(
+    flowx: Flowx, repository: Repository, monkeypatch: pytest.MonkeyPatch, spelling: str
+) -> None:
+    root = repository.root
+    repository.write(sample(), "apps/shop/flowx.manifest.json")
+    repository.write(with_flow("order.other"), "apps/bank/flowx.manifest.json")
+    (root / "linked").symlink_to("apps/shop")
+    repository.commit("apps")
+    repository.write(with_flow("order.mine"), "apps/shop/flowx.manifest.json")
+    monkeypatch.chdir(root / "apps" / "bank")
+    named = {
+        "relative": "../shop/flowx.manifest.json",
+        "absolute": str(root / "apps" / "shop" / "flowx.manifest.json"),
+        "up": "../../apps/./shop/../shop/flowx.manifest.json",
+        "link": "../../linked/flowx.manifest.json",
+    }[spelling]
+    before = repository.state()
+    assert codes(flowx("--against", "main", "--manifest", named, "--format", "json").out) == ["100"]
+    assert repository.state() == before
+
+
+def test_each_application_of_a_monorepo_is_compared_with_its_own_manifest(flowx: Flowx, repository: Repository) -> None:
+    table = '[[tool.flowx.application]]\nname = "{0}"\nsources = ["{0}"]\nplans = "{0}.plans"\nmanifest = "{0}.json"\n'
+    (repository.root / "pyproject.toml").write_text(table.format("a") + table.format("b"), "utf-8")
+    repository.write(sample(), "a.json")
+    repository.write(with_flow("order.b"), "b.json")
+    repository.commit("two")
+    repository.write(with_flow("order.mine"), "a.json")
+    repository.write(sample(), "b.json")
+    for name, expected in (("a.json", (0, ["100"])), ("b.json", (1, ["001"]))):
+        ran = flowx("--against", "main", "--manifest", name, "--format", "json")
+        assert (ran.code, codes(ran.out)) == expected
+
+
+def test_a_linked_work_tree_is_compared_with_its_own_head(
+    flowx: Flowx, repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path.parent / f"{tmp_path.name}-linked"
+    repository.git("worktree", "add", "--quiet", "-b", "mine", str(other))
+    (other / "flowx.manifest.json").write_text(json.dumps(with_flow("order.mine")), "utf-8")
+    monkeypatch.chdir(other)
+    assert codes(flowx("--against", "main", "--format", "json").out) == ["100"]
+    assert flowx("--against", "main", "--format", "json").code == 0
+
+
+def test_a_repository_without_a_commit(flowx: Flowx, tmp_path: Path, repository: Repository) -> None:
+    fresh = Repository(tmp_path / "fresh")
+    fresh.root.mkdir()
+    fresh.git("init", "--quiet", "--initial-branch=main")
+    fresh.write(sample())
+    os.chdir(fresh.root)
+    ran = flowx("--against", "main")
+    assert ran.code == 3
+    assert ran.err.startswith("flowx: git knows no revision main")
+
+
+def test_only_objects_are_read(flowx: Flowx, repository: Repository, tmp_path: Path) -> None:
+    """What is staged or lies in the work tree of the other branch says nothing; hooks and filters do not run."""
+    repository.git("config", "core.hooksPath", "hooks")
+    for name in ("post-checkout", "post-index-change", "reference-transaction"):
+        hook = repository.root / "hooks" / name
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f'#!/bin/sh\n: > "{tmp_path}/ran-{name}"\n', "utf-8")
+        hook.chmod(0o755)
+    (repository.root / ".gitattributes").write_text("*.json filter=loud\n", "utf-8")
+    repository.git("config", "filter.loud.smudge", f'touch "{tmp_path}/ran-smudge" && cat')
+    repository.write(with_flow("order.staged"))
+    repository.git("add", "flowx.manifest.json")
+    repository.write(with_flow("order.mine"))
+    index = (repository.root / ".git" / "index").read_bytes()
+    for ran in tmp_path.glob("ran-*"):
+        ran.unlink()
+    assert codes(flowx("--against", "main", "--format", "json").out) == ["100"]
+    assert list(tmp_path.glob("ran-*")) == []
+    assert (repository.root / ".git" / "index").read_bytes() == index
+
+
+def test_a_repository_that_git_refuses_to_read_says_so_in_git_s_words(
+    flowx: Flowx, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a container the checkout often belongs to somebody else."""
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    ran = flowx("--against", "main")
+    assert ran.code == 3
+    assert "safe.directory" in ran.err
+    assert "not in a git repository" not in ran.err
+    assert ran.err.count("\n") == 1
