@@ -9,7 +9,7 @@ import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from random import Random
 from types import TracebackType
 from typing import Any
@@ -39,6 +39,7 @@ from flowx_runtime.host.errors import (
     ProfileIsNotDurable,
     UnknownInstance,
 )
+from flowx_runtime.host.occurrences import OccurrenceStarts, scheduled_in
 from flowx_runtime.host.outcome import Compensation, Completed, Failed, Outcome, Suspended
 from flowx_runtime.host.plans import AnyPlan, Plans
 from flowx_runtime.journal.contract import Journal
@@ -55,6 +56,7 @@ from flowx_runtime.journal.records import (
     Wait,
 )
 from flowx_runtime.plan.catalog import Catalog
+from flowx_runtime.scheduler.cron.schedules import Schedules
 from flowx_runtime.scheduler.renewal import Renewal
 from flowx_runtime.scheduler.sweeps import Sweeps
 
@@ -83,12 +85,14 @@ class FlowHost:
         pause: how to wait for less than a second between two attempts.
         timers: what judges timeouts and circuit breakers.
         random: where jitter comes from.
+        catch_up: how long after it was due an occurrence of a schedule may still start; what is older is lost, and
+            reported.
         key_ring: what seals `Sensitive` members where instances are stored; without one they are redacted there, and
             a step that needs one after a resume fails.
 
     Raises:
-        FlowxError: a plan is stale, a capability instance is missing, given twice or unknown, or the clock gives
-            instants without a time zone.
+        FlowxError: a plan is stale, a capability instance is missing, given twice or unknown, a schedule or its time
+            zone cannot be read, or the clock gives instants without a time zone.
     """
 
     def __init__(
@@ -108,6 +112,7 @@ class FlowHost:
         timers: Timers | None = None,
         random: Random | None = None,
         key_ring: KeyRing | None = None,
+        catch_up: timedelta = timedelta(days=1),
     ) -> None:
         self._plans = Plans(plans)
         calls = Capabilities(capabilities, substitutes)
@@ -157,14 +162,19 @@ class FlowHost:
                 concurrency=concurrency,
                 random=random or Random(),
             )
+        self._schedules = self._scheduling(catch_up, random or Random())
 
     async def __aenter__(self) -> FlowHost:
+        if self._schedules is not None:
+            await self._schedules.try_to_register()
         if self._journal is not None and self._sweeps is not None and self._interval is not None:
             renewal = Renewal(self._journal, self._engine.held, owner=self._owner, lease_ttl=self._lease_ttl)
             self._loops = [
                 asyncio.create_task(self._sweeps.run(self._stopping), name="flowx sweeps"),
                 asyncio.create_task(renewal.run(self._stopping), name="flowx lease renewal"),
             ]
+            if self._schedules is not None and self._schedules.is_needed:
+                self._loops.append(asyncio.create_task(self._schedules.run(self._stopping), name="flowx schedules"))
         return self
 
     async def __aexit__(
@@ -379,11 +389,29 @@ class FlowHost:
         )
 
     async def sweep_once(self) -> int:
-        """Go on with everything that may go on now: due, signalled or abandoned. Gives how many were taken up."""
+        """Go on with everything that may go on now: due, signalled or abandoned. Gives how many were taken up.
+
+        What schedules owe by now is started first.
+        """
         if self._sweeps is None:
             return 0
         async with self._work():
-            return await self._sweeps.sweep_once()
+            fired = 0
+            if self._schedules is not None and self._schedules.is_needed:
+                fired = await self._schedules.fire_due()
+            return fired + await self._sweeps.sweep_once()
+
+    async def next_occurrence(self) -> datetime | None:
+        """When a schedule of this host next has something to start; `None` where it has no schedules.
+
+        In the past where that is overdue. Under a virtual clock: move there, then `sweep_once`.
+        """
+        return None if self._schedules is None else await self._schedules.next_due()
+
+    @property
+    def schedule_counts(self) -> Counter[tuple[str, str]]:
+        """By (flow, what): how many occurrences this node noted as `fired`, `skipped` and `lost`."""
+        return Counter() if self._schedules is None else self._schedules.reports.counts
 
     def can_run(self, claimed: Claimed) -> bool:
         """Whether this node has the very plan that an instance is pinned to; logged once where it has not."""
@@ -441,6 +469,34 @@ class FlowHost:
         await self._idle.wait()
         await self._engine.drain()
         await asyncio.gather(*self._loops, return_exceptions=True)
+
+    def _scheduling(self, catch_up: timedelta, random: Random) -> Schedules | None:
+        """What fires the schedules of this host's flows; they are checked whether there is a journal or not."""
+        scheduled = list(scheduled_in(self._plans))
+        if self._journal is None or self._sweeps is None:
+            for each in scheduled:
+                _LOG.warning("%s has a schedule and this host has no journal: it does not fire here", each.flow_id)
+            return None
+        starts = OccurrenceStarts(
+            self._plans,
+            self._journal,
+            self._sweeps,
+            self._documents,
+            clock=self._clock,
+            owner=self._owner,
+            lease_ttl=self._lease_ttl,
+            is_open=lambda: not self._stopping.is_set(),
+        )
+        return Schedules(
+            self._journal,
+            starts,
+            scheduled,
+            {plan.flow_id: plan.version for plan in self._plans.all_current},
+            clock=self._clock,
+            interval=self._interval,
+            catch_up=catch_up,
+            random=random,
+        )
 
     def _hint(self) -> None:
         if self._sweeps is not None:

@@ -39,6 +39,11 @@ class Plans:
         return iter(self._plans.values())
 
     @property
+    def all_current(self) -> Iterator[AnyPlan]:
+        """The plan of each flow that a new instance starts under."""
+        return iter(self._current.values())
+
+    @property
     def versions(self) -> frozenset[tuple[str, str]]:
         """The (flow, version) pairs that this host can run."""
         return frozenset(self._plans)

@@ -38,6 +38,7 @@ from flowx_runtime.journal.records import (
     Started,
     State,
 )
+from flowx_runtime.journal.schedules import ScheduleStore
 
 
 class JournalUnavailable(FlowxError):
@@ -46,7 +47,7 @@ class JournalUnavailable(FlowxError):
     code: ClassVar[str] = "journal.unavailable"
 
 
-class Journal(Outbox, Protocol):
+class Journal(Outbox, ScheduleStore, Protocol):
     """Stores instances, their history and the events they stage."""
 
     async def start(self, instance: NewInstance, *, owner: str, ttl: timedelta) -> Started:

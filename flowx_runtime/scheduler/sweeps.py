@@ -82,9 +82,9 @@ class Sweeps:
     async def sweep_once(self) -> int:
         """Go on with everything that may go on now, until it rests; gives how many instances were taken up."""
         due = await self._take_up(self._claim_due)
-        await self._come_to_rest()
+        await self.come_to_rest()
         abandoned = await self._take_up(self._claim_abandoned)
-        await self._come_to_rest()
+        await self.come_to_rest()
         return due + abandoned
 
     async def run(self, stopping: asyncio.Event) -> None:
@@ -98,7 +98,7 @@ class Sweeps:
             except Exception:  # a sweep that died would leave every parked instance parked
                 _LOG.exception("a sweep failed; the next one comes in %s", self._interval)
             await self._rest(stopping)
-        await self._come_to_rest()
+        await self.come_to_rest()
 
     async def _rest(self, stopping: asyncio.Event) -> None:
         """Wait for the next full sweep; take up what falls due here until then."""
@@ -144,7 +144,7 @@ class Sweeps:
         not_ours: list[Claimed] = []
         try:
             while True:
-                room = await self._room()
+                room = await self.room()
                 page = await claim(room)
                 fresh = [claimed for claimed in page if claimed.lease.instance_id not in seen]
                 seen.update(claimed.lease.instance_id for claimed in fresh)
@@ -152,24 +152,27 @@ class Sweeps:
                 # Given back now, these would fill every further page.
                 not_ours += [claimed for claimed in page if claimed not in runnable]
                 for claimed in runnable:
-                    self._begin(claimed)
+                    self.begin(claimed)
                 if not fresh or len(page) < room:
                     return len(seen)
         finally:
             for claimed in not_ours:
                 await self._journal.release(claimed.lease.instance_id, fencing_token=claimed.lease.fencing_token)
 
-    async def _room(self) -> int:
+    async def room(self) -> int:
+        """Wait until this node can go on with one more instance; gives how many it can take at once."""
         while len(self._going_on) >= self._concurrency:
             await asyncio.wait(self._going_on, return_when=asyncio.FIRST_COMPLETED)
         return min(_PAGE, self._concurrency - len(self._going_on))
 
-    def _begin(self, claimed: Claimed) -> None:
+    def begin(self, claimed: Claimed) -> None:
+        """Go on with an instance that this node holds the lease of, and do not wait for it."""
         task = asyncio.create_task(self._go_on(claimed))
         self._going_on.add(task)
         task.add_done_callback(self._going_on.discard)
 
-    async def _come_to_rest(self) -> None:
+    async def come_to_rest(self) -> None:
+        """Wait for everything that was begun."""
         while self._going_on:
             await asyncio.gather(*self._going_on)
 

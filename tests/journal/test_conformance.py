@@ -10,6 +10,7 @@ from uuid import UUID
 import outbox_checks  # noqa: F401  # adds its checks to CHECKS
 import pytest
 from journal_checks import CHECKS
+from schedule_checks import SCHEDULE_CHECKS
 
 from flowx_runtime.journal.contract import Journal
 from flowx_runtime.journal.memory import MemoryJournal
@@ -40,6 +41,9 @@ async def journal(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     await store.close()
 
 
-@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS.keys())
+ALL = CHECKS | SCHEDULE_CHECKS
+
+
+@pytest.mark.parametrize("check", ALL.values(), ids=ALL.keys())
 async def test_a_journal_keeps_its_promise(journal: Journal, check) -> None:
     await check(journal)

@@ -11,10 +11,12 @@ from uuid import UUID
 import outbox_checks  # noqa: F401  # adds its checks to CHECKS
 import pytest
 from journal_checks import CHECKS
+from schedule_checks import SCHEDULE_CHECKS
 
 from flowx_runtime.journal.memory import MemoryJournal
 from flowx_runtime.journal.outbox import EventClaim, Settlement
 from flowx_runtime.journal.records import Claimed, Commit, Committed, Delivery, History, Refusal, Refused, Started
+from flowx_runtime.journal.schedules import ScheduleRow
 
 
 class LosesTheFence(MemoryJournal):
@@ -156,7 +158,34 @@ class TakesFailuresFromAnyone(MemoryJournal):
         await super().settle_events(replace(settlement, failed=tuple(failed)))
 
 
+class TakesTheLastSave(MemoryJournal):
+    """Stores a schedule whoever saw what."""
+
+    async def save_schedule(self, row: ScheduleRow) -> bool:
+        stored = self._schedules.get(row.key)
+        return await super().save_schedule(replace(row, revision=0 if stored is None else stored.revision))
+
+
+class RevivesWhatWasRemoved(MemoryJournal):
+    """Creates the schedule that a save means to change."""
+
+    async def save_schedule(self, row: ScheduleRow) -> bool:
+        return await super().save_schedule(row if row.key in self._schedules else replace(row, revision=0))
+
+
+class KeepsOneScheduleOfAFlow(MemoryJournal):
+    """Takes another expression for the same schedule."""
+
+    async def save_schedule(self, row: ScheduleRow) -> bool:
+        self._schedules = {key: kept for key, kept in self._schedules.items() if key[0] != row.flow_id}
+        return await super().save_schedule(row)
+
+
 FAULTS = [
+    (TakesTheLastSave, "a_save_that_has_not_seen_the_latest_is_refused_and_changes_nothing"),
+    (TakesTheLastSave, "of_twenty_concurrent_saves_of_one_revision_one_is_stored"),
+    (RevivesWhatWasRemoved, "only_who_has_seen_the_latest_removes_a_schedule"),
+    (KeepsOneScheduleOfAFlow, "schedules_differ_by_flow_expression_and_zone"),
     (HandsOutWhatSomebodyHas, "an_instance_is_given_to_one_claim_at_a_time"),
     (HandsOutWhatSomebodyHas, "concurrent_claims_share_the_instances"),
     (LetsLaterEventsPass, "an_event_that_failed_waits_and_those_behind_it_wait_too"),
@@ -183,4 +212,4 @@ FAULTS = [
 @pytest.mark.parametrize(("store", "named"), FAULTS, ids=[f"{store.__name__}-{named}" for store, named in FAULTS])
 async def test_the_check_that_names_the_fault_rejects_the_store(store: type[MemoryJournal], named: str) -> None:
     with pytest.raises(AssertionError):
-        await CHECKS[named](store())
+        await (CHECKS | SCHEDULE_CHECKS)[named](store())

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from flowx_runtime.journal.memory.outbox import MemoryOutbox
+from flowx_runtime.journal.memory.schedules import MemorySchedules
 from flowx_runtime.journal.records import (
     TERMINAL,
     Claimed,
@@ -59,7 +60,7 @@ class _Entry:
         return History(self.row, tuple(self.rows), self.pending())
 
 
-class MemoryJournal(MemoryOutbox):
+class MemoryJournal(MemoryOutbox, MemorySchedules):
     """The journal contract over dictionaries.
 
     Args:
@@ -69,6 +70,7 @@ class MemoryJournal(MemoryOutbox):
     def __init__(self, clock: Callable[[], datetime] = _wall_clock) -> None:
         super().__init__(clock)
         self._entries: dict[UUID, _Entry] = {}
+        self._schedules = {}
 
     async def start(self, instance: NewInstance, *, owner: str, ttl: timedelta) -> Started:
         existing = self._entries.get(instance.instance_id)

@@ -20,6 +20,7 @@ from flowx_runtime.journal.postgres.group_writer import GroupWriter
 from flowx_runtime.journal.postgres.migrating import check, migrate
 from flowx_runtime.journal.postgres.outbox import PostgresOutbox
 from flowx_runtime.journal.postgres.queries import queries
+from flowx_runtime.journal.postgres.schedules import PostgresSchedules
 from flowx_runtime.journal.postgres.transaction import PostgresStepTransaction, read_answer, step_transaction
 from flowx_runtime.journal.records import (
     TERMINAL,
@@ -41,7 +42,7 @@ from flowx_runtime.journal.records import (
 )
 
 
-class PostgresJournal(PostgresOutbox):
+class PostgresJournal(PostgresOutbox, PostgresSchedules):
     """Instances and their history in one schema of a database. Make it with `open`.
 
     Every write is one statement, and writes that wait at the same time share one.
