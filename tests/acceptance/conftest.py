@@ -90,10 +90,23 @@ class Database:
             ]
         )
 
+    def change(self, statement: str, *parameters: object) -> None:
+        with psycopg.connect(self.dsn, options=f"-c search_path={self.schema}") as connection:
+            connection.execute(statement.encode(), parameters or None)
+
+    def columns(self, table: str) -> list[str]:
+        """The columns of a table, in the order of `select *`."""
+        found = self.rows(
+            "select column_name from information_schema.columns where table_schema = %s and table_name = %s "
+            "order by ordinal_position",
+            self.schema,
+            table,
+        )
+        return [name for (name,) in found]
+
     def expire_leases(self) -> None:
         """What a lease's term does to the leases of a process that died."""
-        with psycopg.connect(self.dsn, options=f"-c search_path={self.schema}") as connection:
-            connection.execute("update flow_lease set expires_at = now() - interval '1 second'")
+        self.change("update flow_lease set expires_at = now() - interval '1 second'")
 
     def stuck(self) -> list[tuple[Any, ...]]:
         """Open instances that nothing goes on with: neither parked until an instant nor in reach of recovery, or
