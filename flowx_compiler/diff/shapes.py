@@ -338,4 +338,9 @@ def _target(reference: str, scope: str) -> str:
     """The contract a reference names; a contract's own definitions are named below it."""
     if reference.startswith(("#/$defs/", "#/definitions/")):
         return f"{scope.partition('#')[0]}#{reference.rpartition('/')[2]}"
-    return reference.removeprefix("#/contracts/")
+    name = reference.removeprefix("#/contracts/")
+    if "%" in name:
+        from urllib.parse import unquote  # only names of parametrised contracts are escaped; it is slow to import
+
+        return unquote(name)
+    return name

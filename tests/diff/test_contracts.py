@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +13,10 @@ import pytest
 from flowx_compiler.diff.compare import compare
 from flowx_compiler.diff.comparison import pair_up
 from flowx_compiler.diff.document import read_manifest
+from flowx_compiler.diff.shapes import normalise
 from tests.diff.sample import Document, findings, report, sample, told
 
+ROOT = Path(__file__).parents[2]
 TEXT = {"type": "string"}
 NULL = {"type": "null"}
 ENUM = {"enum": ["a", "b"]}
@@ -242,6 +245,28 @@ def test_words_that_say_nothing_of_shape_are_silent() -> None:
 
 def test_a_reference_is_read_in_every_spelling() -> None:
     assert change(INPUT, {"$ref": "#/contracts/shop.Line"}, {"$ref": "shop.Line"}) == []
+
+
+def test_a_reference_to_a_parametrised_contract_is_followed() -> None:
+    def page(limit: int) -> Document:
+        document = holding(INPUT, {"$ref": "#/contracts/shop.Page%5Bshop.Line%5D"})
+        document["contracts"]["shop.Page[shop.Line]"] = {
+            "type": "object",
+            "properties": {"size": {"type": "integer", "maximum": limit}},
+            "required": [],
+        }
+        return document
+
+    assert told(page(9), page(8)) == [("032", "contract shop.Page[shop.Line].size")]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "examples").glob("*/flowx.manifest.json")), ids=lambda path: path.parent.name
+)
+def test_every_word_that_is_written_is_understood(path: Path) -> None:
+    """A shape that is not understood would be compared as text, and every respelling of it told as a break."""
+    for name, schema in json.loads(path.read_text("utf-8"))["contracts"].items():
+        assert "Unknown(" not in repr(normalise(schema, name)), name
 
 
 def test_opaque_on_both_sides_is_silent_and_named() -> None:

@@ -104,12 +104,28 @@ def test_f16_every_released_version_has_its_manifest() -> None:
     assert {path.stem for path in RELEASED} == set(released["flowx.manifest.schema.json"])
 
 
-def test_f13_only_contract_fields_are_read() -> None:
-    """What another version of the compiler writes beside them makes no finding."""
-    other = sample()
+def respelt(schema: Any) -> Any:
+    """The same shape in the words that another version of the compiler might choose."""
+    if isinstance(schema, list):
+        return [respelt(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "enum" in schema:
+        return {"oneOf": [{"const": value} for value in reversed(schema["enum"])], "title": "Choice"}
+    if "anyOf" in schema:
+        return {"oneOf": [respelt(part) for part in reversed(schema["anyOf"])], "default": None}
+    return {key: respelt(value) for key, value in reversed(schema.items())}
+
+
+def test_f13_only_contract_fields_are_read_in_whatever_words() -> None:
+    """What another version of the compiler writes beside them, or spells another way, makes no finding."""
+    other = sample() | {"schemaVersion": "1.4.0", "compiler": "9.9.9"}
     for entry in (*other["flows"], *other["capabilities"]):
         entry["source"] = "elsewhere.py:Other"
+        entry["madeBy"] = {"version": "9.9.9"}
+    other["contracts"] = {name: respelt(shape) for name, shape in reversed(other["contracts"].items())}
     for shape in other["contracts"].values():
-        shape |= {"title": "Other", "description": "written by another version"}
+        shape |= {"title": "Other", "description": "written by another version", "$comment": "9.9.9"}
     assert OPAQUE not in json.dumps(other)
+    assert "oneOf" in json.dumps(other)
     assert report(sample(), other).findings == ()
