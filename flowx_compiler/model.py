@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TypeAlias, TypeVar, assert_never, cast
+from typing import Protocol, TypeAlias, TypeVar, assert_never, cast
 
 from flowx_compiler.findings import Place
-from flowx_compiler.syntax import Class, Expr, Function, Lambda, Module
+from flowx_compiler.syntax import Assign, Class, Expr, Function, Lambda, Module
 
 Answer = TypeVar("Answer")
 
@@ -507,6 +507,26 @@ class Problem:
     label: str = ""
 
 
+class Lookup(Protocol):
+    """What names mean, for whoever looks deeper than linking did. Asking may read a file that nothing led to before."""
+
+    def resolve_expression(self, module: str, expression: Expr) -> str | None:
+        """The qualified name that a dotted expression means; `None` where it is none, or cannot be resolved."""
+        ...
+
+    def definition(self, qualified: str) -> tuple[str, Class | Function | Assign] | None:
+        """The module that defines a qualified name, and the statement."""
+        ...
+
+    def is_conditional(self, module: str, name: str) -> bool:
+        """Whether which statement binds a name is decided at run time."""
+        ...
+
+    def is_bound_once(self, qualified: str) -> bool:
+        """Whether one statement of its module binds a qualified name, and no other."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """Everything a project declares, linked."""
@@ -524,6 +544,7 @@ class Program:
     problems: tuple[Problem, ...] = ()
     resolved: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """For each module: the qualified name that each of its module-level names (imported or defined) means."""
+    lookup: Lookup | None = field(default=None, compare=False, repr=False)
     worked_out: dict[tuple[str, str], object] = field(default_factory=dict, compare=False, repr=False)
     """Answers that several rules ask for: by question and what it is about, so each is found once."""
     walked: dict[int, tuple[object, tuple[object, ...]]] = field(default_factory=dict, compare=False, repr=False)

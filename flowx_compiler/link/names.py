@@ -123,6 +123,11 @@ class Names:
         found = self.scope(module).bindings.get(name, [])
         return len(found) > 1 and any(binding.is_conditional for binding in found)
 
+    def is_bound_once(self, qualified: str) -> bool:
+        """Whether one statement of its module binds a qualified name, and no other."""
+        module, _, name = qualified.rpartition(".")
+        return len(self.scope(module).bindings.get(name, ())) == 1
+
     def is_project_module(self, name: str) -> bool:
         """Whether a qualified name is a module or package of the project."""
         return not _is_runtime(name) and (self._sources.module(name) is not None or self._sources.is_package(name))

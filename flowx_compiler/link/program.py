@@ -44,6 +44,7 @@ def link(sources: Sources) -> Program:
         flows=flows,
         problems=(*_reading_problems(sources), *project.problems.found),
         resolved={name: _resolved(project, name) for name in sorted(sources.read)},
+        lookup=project.names,
     )
 
 

@@ -1,0 +1,136 @@
+"""The contracts that a manifest publishes: each derived when it is asked for, once, with those inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from flowx_compiler.contracts import generics
+from flowx_compiler.contracts.annotations import Annotations
+from flowx_compiler.contracts.bodies import ROOT_MODELS, Bodies
+from flowx_compiler.contracts.discriminators import Tag
+from flowx_compiler.contracts.models import model_schema, tag_of
+from flowx_compiler.contracts.records import record_kind, record_schema
+from flowx_compiler.contracts.scalars import scalar
+from flowx_compiler.contracts.shape import OPAQUE, SENSITIVE, Schema, Shape, reference, references, target
+from flowx_compiler.contracts.where import TextRules, Where, class_of
+from flowx_compiler.contracts.written_types import as_written
+from flowx_compiler.model import Contract, Lookup, Program, TypeExpr
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A contract that something refers to."""
+
+    qualified: str
+    arguments: tuple[Shape, ...] | None
+    """What is given for its type variables."""
+
+
+@dataclass(slots=True)
+class Published:
+    """The shapes of a program's contracts."""
+
+    program: Program
+    _asked: dict[str, _Asked] = field(default_factory=dict)
+    _schemas: dict[str, Schema] = field(default_factory=dict)
+    _annotations: Annotations = field(init=False)
+    _bodies: Bodies = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._annotations = Annotations(self._refer, self._tag)
+        self._bodies = Bodies(self._lookup, self._annotations.shape)
+
+    @classmethod
+    def of(cls, program: Program) -> Published:
+        """The shapes of a program: one derivation, whoever asks."""
+        return program.once("published contracts", "", lambda: cls(program))
+
+    @property
+    def _lookup(self) -> Lookup:
+        assert self.program.lookup is not None, "a linked program can be asked what a name means"
+        return self.program.lookup
+
+    def name(self, type_: TypeExpr) -> str:
+        """The name under which a type in use is published: the class's, with what is given for its type variables."""
+        if not type_.arguments:
+            return type_.name
+        shape = self._annotations.shape(as_written(type_), Where(self._lookup, ""))
+        return target(shape.schema) or type_.name
+
+    def schema(self, name: str) -> Schema:
+        """The schema of a contract, by the name it is published under."""
+        if name not in self._schemas:
+            self._schemas[name] = self._derived(name)
+        return self._schemas[name]
+
+    def closure(self, names: Iterable[str]) -> dict[str, Schema]:
+        """The schemas of contracts and of those inside them, by name."""
+        found: dict[str, Schema] = {}
+        open_names = list(names)
+        while open_names:
+            name = open_names.pop()
+            if name not in found:
+                found[name] = self.schema(name)
+                open_names += references(found[name])
+        return dict(sorted(found.items()))
+
+    def marked(self, name: str) -> list[str]:
+        """The members of a contract that are marked sensitive, as they are published."""
+        properties = self.schema(name).get("properties", {})
+        return sorted(member for member, schema in properties.items() if schema.get(SENSITIVE) is True)
+
+    def _derived(self, name: str) -> Schema:
+        contract = self.program.contracts.get(name)
+        if contract is not None and class_of(self._lookup, name) is None:
+            return _given(contract)
+        asked = self._asked.get(name, _Asked(name, None))
+        body = self._bodies.body(asked.qualified, asked.arguments)
+        if body is not None:
+            return model_schema(body, self._annotations)
+        where = Where(self._lookup, "")
+        kind = record_kind(where, asked.qualified)
+        if kind is None:
+            return {OPAQUE: "it is neither a model nor a record"}
+        variables = self._variables(asked)
+        if variables is None:
+            return {OPAQUE: "it is given another number of types than it takes"}
+        return record_schema(where, asked.qualified, variables, kind, self._annotations)
+
+    def _variables(self, asked: _Asked) -> dict[str, Shape] | None:
+        found = class_of(self._lookup, asked.qualified)
+        if asked.arguments is None or found is None:
+            return {}
+        names = generics.parameters(found[1], Where(self._lookup, found[0]))
+        return generics.bound_to(names, asked.arguments)
+
+    def _refer(self, qualified: str, arguments: Sequence[Shape] | None, where: Where) -> Shape | None:
+        contract = self.program.contracts.get(qualified)
+        found = class_of(where.lookup, qualified)
+        if found is None:
+            return reference(qualified) if contract is not None else None
+        if qualified in ROOT_MODELS or not self._is_published(qualified, where):
+            return None
+        name = qualified if arguments is None else generics.parametrised_name(qualified, arguments)
+        self._asked.setdefault(name, _Asked(qualified, None if arguments is None else tuple(arguments)))
+        return reference(name)
+
+    def _is_published(self, qualified: str, where: Where) -> bool:
+        return (
+            qualified in self.program.contracts
+            or record_kind(where, qualified) is not None
+            or self._bodies.is_model(qualified)
+        )
+
+    def _tag(self, qualified: str, member: str) -> Tag | None:
+        return tag_of(self._bodies.body(qualified, None), member)
+
+
+def _given(contract: Contract) -> Schema:
+    """A contract of the runtime itself, whose source is not the project's."""
+    members: Schema = {}
+    for member in contract.fields:
+        known = scalar(member.type.name, TextRules())
+        members[member.name] = {OPAQUE: "its type is the runtime's own"} if known is None else known.schema
+    required = sorted(member.name for member in contract.fields if not member.has_default)
+    return {"type": "object", "properties": members, "required": required, "additionalProperties": False}
