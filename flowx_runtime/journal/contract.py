@@ -9,7 +9,7 @@ Guarantees every method keeps:
 * An event id is one event, however often it is staged.
 * Lease expiry is judged by the store's clock, never by a caller's.
 * An exception means the store could not be asked (`JournalUnavailable`): the caller knows nothing about the
-  outcome and reads the history again before it goes on.
+  outcome and reads the history again before it goes on. `NotStorable` means that it was asked and took nothing.
 """
 
 from __future__ import annotations
@@ -45,6 +45,12 @@ class JournalUnavailable(FlowxError):
     """The store cannot be reached. Nothing is lost: instances go on when it is back."""
 
     code: ClassVar[str] = "journal.unavailable"
+
+
+class NotStorable(FlowxError):
+    """The store does not take this value, now or later; nothing of the write was kept."""
+
+    code: ClassVar[str] = "journal.not_storable"
 
 
 class Journal(Outbox, ScheduleStore, Protocol):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
-from uuid import UUID
+from dataclasses import replace
 
+import once_checks  # noqa: F401  # adds its checks to CHECKS
 import outbox_checks  # noqa: F401  # adds its checks to CHECKS
 import pytest
 from journal_checks import CHECKS
@@ -14,17 +14,18 @@ from schedule_checks import SCHEDULE_CHECKS
 
 from flowx_runtime.journal.contract import Journal
 from flowx_runtime.journal.memory import MemoryJournal
-from flowx_runtime.journal.postgres.group_writer import Answer, GroupWriter, _Write
+from flowx_runtime.journal.postgres.connections import Connections
+from flowx_runtime.journal.postgres.group_writer import Answer, GroupWriter, _Waiting, _Write
 from flowx_runtime.journal.postgres.journal import PostgresJournal
 
 
 class EvenLoneWritesInGroups(GroupWriter):
     """Sends as a group what would be sent by itself, so that both ways are held to the whole contract."""
 
-    async def _write_alone(self, document: str, *, is_start: bool) -> Answer:
+    async def _write_alone(self, write: _Write, connections: Connections) -> Answer:
         answer: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
-        await self._send([_Write(UUID(json.loads(document)["instance_id"]), document, is_start, answer)])
-        return await answer or await super()._write_alone(document, is_start=is_start)
+        await self._send([_Waiting(write, answer)])
+        return await answer or await super()._write_alone(replace(write, lone=lambda: None), connections)
 
 
 @pytest.fixture(params=["memory", "postgres", "postgres in groups"])

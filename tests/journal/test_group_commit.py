@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
-import psycopg
 import pytest
 from journal_scene import LONG, done, history, new, row, started
 from psycopg import AsyncConnection
 
+from flowx_runtime.journal.contract import NotStorable
 from flowx_runtime.journal.postgres.journal import PostgresJournal
 from flowx_runtime.journal.records import Commit, Committed, Refusal, Refused
 
@@ -56,7 +56,7 @@ async def test_a_write_that_cannot_be_stored_fails_alone(journal) -> None:
         return_exceptions=True,
     )
     assert [n for n, answer in enumerate(answers) if not isinstance(answer, Committed)] == [6]
-    assert isinstance(answers[6], psycopg.DataError)
+    assert isinstance(answers[6], NotStorable)
 
 
 async def test_an_instance_that_another_transaction_holds_does_not_hold_up_the_others(journal) -> None:

@@ -203,7 +203,7 @@ async def waiting_for_a_lock(journal: PostgresJournal) -> bool:
     async with journal.transaction() as other:
         cursor = await other.connection.execute(
             "select count(*) > 0 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-            " and query like '%commit_and_look%' and pid <> pg_backend_pid()"
+            " and query like '%flow_step%' and pid <> pg_backend_pid()"
         )
         found = await cursor.fetchone()
     return bool(found and found[0])

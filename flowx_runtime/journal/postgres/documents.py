@@ -81,6 +81,17 @@ def delivery_document(delivery: Delivery) -> str:
     return _encode(_delivery(delivery))
 
 
+def error_text(error: StoredError | None) -> str | None:
+    """A failure by itself."""
+    return None if error is None else _encode(_error_document(error))
+
+
+def captured_text(captured: Captured) -> str | None:
+    """What an execution read from outside, by itself; `None` where that is nothing."""
+    document = _captured_document(captured)
+    return None if document is None else _encode(document)
+
+
 def read_history(document: Mapping[str, Any]) -> History:
     """The document of `history(instance)`."""
     return History(

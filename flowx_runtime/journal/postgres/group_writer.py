@@ -8,81 +8,126 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
-import psycopg
-
-from flowx_runtime.journal.contract import JournalUnavailable
+from flowx_runtime.authoring.errors import FlowxError
+from flowx_runtime.journal.contract import JournalUnavailable, NotStorable
 from flowx_runtime.journal.postgres.connections import Connections
+from flowx_runtime.journal.postgres.documents import commit_document, start_document
+from flowx_runtime.journal.postgres.lone import Lone, lone_commit, lone_start
+from flowx_runtime.journal.records import Commit, NewInstance
 
 Answer: TypeAlias = tuple[Any, ...]
 """Of a commit: refusal, detail, last sequence. Of a start: created at, lease expires at, history where it existed."""
 
-_LARGEST_GROUP: Final = 256
-_AT_A_TIME: Final = 2
+AT_A_TIME: Final = 2
 """Groups on their way at a time. One is prepared while the server works on the other, and a write that waits for a
 row does not hold up all others."""
+
+_LARGEST_GROUP: Final = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Write:
     instance_id: UUID
-    document: str
+    document: Callable[[], str]
     is_start: bool
+    lone: Callable[[], Lone | None]
+    """How to send it where it has nobody to share a transaction with, if that is simpler."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiting:
+    write: _Write
     answer: asyncio.Future[Answer | None]
     """`None`: could not be done in a group, and is to be sent by itself."""
 
 
 class GroupWriter:
-    """Writes starts, and commits that take no delivery, open at most one wait and tell no parent."""
+    """Writes starts, and commits that take no delivery, open at most one wait and tell no parent.
 
-    def __init__(self, connections: Connections, *, write_group: bytes, start: bytes, commit: bytes) -> None:
-        self._connections = connections
-        self._write_group = write_group
-        self._start = start
-        self._commit = commit
-        self._waiting: deque[_Write] = deque()
+    Args:
+        lines: the connections of the groups, `AT_A_TIME` of them; nothing else waits in front of a commit.
+        calls: the connections of writes that cannot be done in a group, and may wait for a row.
+        sql: the statements by name.
+    """
+
+    def __init__(self, *, lines: Connections, calls: Connections, sql: Mapping[str, bytes]) -> None:
+        self._lines = lines
+        self._calls = calls
+        self._sql = sql
+        self._waiting: deque[_Waiting] = deque()
         self._on_their_way = 0
         self._is_quiet = True
         """The last write had nobody to share with, so the next one is not expected to have either."""
         self._senders: set[asyncio.Task[None]] = set()
 
-    async def start(self, instance_id: UUID, document: str) -> Answer:
+    async def start(self, instance: NewInstance, owner: str, ttl: timedelta) -> Answer:
         """Write a start."""
-        return await self._write(instance_id, document, is_start=True)
+        return await self._write(
+            _Write(
+                instance.instance_id,
+                partial(start_document, instance, owner, ttl),
+                is_start=True,
+                lone=partial(lone_start, instance, owner, ttl),
+            )
+        )
 
-    async def commit(self, instance_id: UUID, document: str) -> Answer:
+    async def commit(self, commit: Commit) -> Answer:
         """Write a commit."""
-        return await self._write(instance_id, document, is_start=False)
+        return await self._write(
+            _Write(
+                commit.instance_id, partial(commit_document, commit), is_start=False, lone=partial(lone_commit, commit)
+            )
+        )
 
     async def close(self) -> None:
         """Wait for the groups on their way."""
         await asyncio.gather(*self._senders)
 
-    async def _write(self, instance_id: UUID, document: str, *, is_start: bool) -> Answer:
+    async def _write(self, write: _Write) -> Answer:
         if self._is_quiet and not self._on_their_way and not self._waiting:
             # The caller sends it, which saves two turns of the event loop.
             self._on_their_way += 1
             try:
-                return await self._write_alone(document, is_start=is_start)
+                return await self._write_alone(write, self._lines)
             finally:
                 self._on_their_way -= 1
                 self._send_next()
         answer: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
-        if not self._waiting and self._on_their_way < _AT_A_TIME:
+        if not self._waiting and self._on_their_way < AT_A_TIME:
             # In the next turn of the event loop: an answered group's callers write their next step in this one.
             asyncio.get_running_loop().call_soon(self._send_next)
-        self._waiting.append(_Write(instance_id, document, is_start, answer))
-        return await answer or await self._write_alone(document, is_start=is_start)
+        self._waiting.append(_Waiting(write, answer))
+        return await answer or await self._write_alone(write, self._calls)
 
-    async def _write_alone(self, document: str, *, is_start: bool) -> Answer:
-        (row,) = await self._connections.fetch(self._start if is_start else self._commit, [document])
+    async def _write_alone(self, write: _Write, connections: Connections) -> Answer:
+        lone = write.lone()
+        if lone is not None:
+            answer = await self._write_plainly(*lone, connections)
+            if answer is not None:
+                return answer
+        (row,) = await connections.fetch(self._sql["start" if write.is_start else "commit"], [write.document()])
         return row
 
+    async def _write_plainly(self, statement: str, parameters: list[Any], connections: Connections) -> Answer | None:
+        """As one statement of plain columns; `None` where nothing was written."""
+        try:
+            rows = await connections.fetch(self._sql[statement], parameters)
+        except NotStorable:  # a key that exists, for one
+            return None
+        if not rows:
+            return None
+        first, second = rows[0]
+        return (first, second, None) if statement == "lone_start" else (None, second, first)
+
     def _send_next(self) -> None:
-        if not self._waiting or self._on_their_way >= _AT_A_TIME:
+        if not self._waiting or self._on_their_way >= AT_A_TIME:
             return
         group = self._gather()
         self._is_quiet = len(group) < 2
@@ -98,45 +143,45 @@ class GroupWriter:
         if not sender.cancelled():
             self._send_next()
 
-    def _gather(self) -> list[_Write]:
+    def _gather(self) -> list[_Waiting]:
         """The next group: one write for an instance, the others' order kept."""
-        group: list[_Write] = []
-        later: list[_Write] = []
+        group: list[_Waiting] = []
+        later: list[_Waiting] = []
         taken: set[UUID] = set()
         while self._waiting and len(group) < _LARGEST_GROUP:
-            write = self._waiting.popleft()
-            if write.answer.done():  # its caller was cancelled before it was sent
+            waiting = self._waiting.popleft()
+            if waiting.answer.done():  # its caller was cancelled before it was sent
                 continue
-            (later if write.instance_id in taken else group).append(write)
-            taken.add(write.instance_id)
+            (later if waiting.write.instance_id in taken else group).append(waiting)
+            taken.add(waiting.write.instance_id)
         self._waiting.extendleft(reversed(later))
         return group
 
-    async def _send(self, group: list[_Write]) -> None:
-        starts = [write for write in group if write.is_start]
-        commits = [write for write in group if not write.is_start]
-        parameters = [_array(starts), [write.instance_id for write in commits], _array(commits)]
+    async def _send(self, group: list[_Waiting]) -> None:
+        starts = [waiting for waiting in group if waiting.write.is_start]
+        commits = [waiting for waiting in group if not waiting.write.is_start]
+        parameters = [_array(starts), [waiting.write.instance_id for waiting in commits], _array(commits)]
         try:
-            rows = await self._connections.fetch(self._write_group, parameters)
-        except psycopg.Error:
-            # One of them cannot be stored, so nothing of the group was. By itself each gets its own answer.
-            for write in group:
-                _answer(write, None)
+            rows = await self._lines.fetch(self._sql["write_group"], parameters)
         except JournalUnavailable as error:
-            for write in group:
-                _fail(write, error)
+            for waiting in group:
+                _fail(waiting, error)
+        except FlowxError:
+            # One of them cannot be stored, so nothing of the group was. By itself each gets its own answer.
+            for waiting in group:
+                _answer(waiting, None)
         except BaseException:
-            for write in group:
-                write.answer.cancel()
+            for waiting in group:
+                waiting.answer.cancel()
             raise
         else:
             for is_start, place, *answer in rows:
-                write = (starts if is_start else commits)[place - 1]
-                _answer(write, _read(answer, is_start=is_start))
+                waiting = (starts if is_start else commits)[place - 1]
+                _answer(waiting, _read(answer, is_start=is_start))
 
 
-def _array(writes: list[_Write]) -> str | None:
-    return "[" + ",".join(write.document for write in writes) + "]" if writes else None
+def _array(writes: list[_Waiting]) -> str | None:
+    return "[" + ",".join(waiting.write.document() for waiting in writes) + "]" if writes else None
 
 
 def _read(answer: list[Any], *, is_start: bool) -> Answer | None:
@@ -146,14 +191,14 @@ def _read(answer: list[Any], *, is_start: bool) -> Answer | None:
     return (moment, expires_at, None) if is_start else (refusal, detail, last_sequence)
 
 
-def _answer(write: _Write, answer: Answer | None) -> None:
-    if not write.answer.done():
-        write.answer.set_result(answer)
+def _answer(waiting: _Waiting, answer: Answer | None) -> None:
+    if not waiting.answer.done():
+        waiting.answer.set_result(answer)
 
 
-def _fail(write: _Write, error: JournalUnavailable) -> None:
-    if not write.answer.done():
+def _fail(waiting: _Waiting, error: JournalUnavailable) -> None:
+    if not waiting.answer.done():
         # Each caller gets an exception of its own: a traceback is added to as it travels.
         own = JournalUnavailable(*error.args)
         own.__cause__ = error.__cause__
-        write.answer.set_exception(own)
+        waiting.answer.set_exception(own)

@@ -8,18 +8,20 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from flowx_runtime.journal.contract import JournalUnavailable
+from flowx_runtime.journal.postgres.connecting import Address
 from flowx_runtime.journal.postgres.connections import Connections
 from flowx_runtime.journal.postgres.documents import (
     commit_document,
     delivery_document,
     read_history,
     read_instance,
-    start_document,
 )
-from flowx_runtime.journal.postgres.group_writer import GroupWriter
+from flowx_runtime.journal.postgres.group_writer import AT_A_TIME, GroupWriter
 from flowx_runtime.journal.postgres.migrating import check, migrate
 from flowx_runtime.journal.postgres.outbox import PostgresOutbox
 from flowx_runtime.journal.postgres.queries import queries
+from flowx_runtime.journal.postgres.repeats import ALSO_OF_A_REPEAT, answer_to_repeat
 from flowx_runtime.journal.postgres.schedules import PostgresSchedules
 from flowx_runtime.journal.postgres.transaction import PostgresStepTransaction, read_answer, step_transaction
 from flowx_runtime.journal.records import (
@@ -48,15 +50,18 @@ class PostgresJournal(PostgresOutbox, PostgresSchedules):
     Every write is one statement, and writes that wait at the same time share one.
     """
 
-    def __init__(self, connections: Connections, schema: str) -> None:
-        self._connections = connections
+    def __init__(self, address: Address, schema: str, *, pool_size: int, patience: float, answer_within: float) -> None:
+        def connections(size: int) -> Connections:
+            return Connections(address, size=size, patience=patience, answer_within=answer_within)
+
+        # Apart from each other, so that a step which keeps its transaction open for long holds up no other step's
+        # commit, and no amount of work the renewal of its leases.
+        self._connections = connections(max(1, pool_size // 2))
+        self._steps = connections(max(1, pool_size // 2))
+        self._lines = connections(AT_A_TIME)
+        self._renewals = connections(1)
         self._sql = queries(schema)
-        self._group = GroupWriter(
-            connections,
-            write_group=self._sql["write_group"],
-            start=self._sql["start"],
-            commit=self._sql["commit"],
-        )
+        self._group = GroupWriter(lines=self._lines, calls=self._connections, sql=self._sql)
 
     @classmethod
     async def open(
@@ -67,6 +72,7 @@ class PostgresJournal(PostgresOutbox, PostgresSchedules):
         migrate: bool = True,
         pool_size: int = 16,
         patience: timedelta = timedelta(seconds=10),
+        answer_within: timedelta = timedelta(seconds=30),
     ) -> PostgresJournal:
         """Connect, and bring the schema up to date or refuse it.
 
@@ -74,41 +80,62 @@ class PostgresJournal(PostgresOutbox, PostgresSchedules):
             dsn: a libpq connection string.
             schema: where the tables are; made when missing.
             migrate: apply missing migrations; without it an older schema is refused.
-            pool_size: the most connections to hold.
+            pool_size: the most connections to hold, half of them for steps with a transaction of their own; up to
+                three more write steps and renew leases.
             patience: how long a call waits for a connection before the journal counts as unavailable.
+            answer_within: how long a call waits for the server's answer before its connection is given up.
 
         Raises:
+            DsnInvalid: the dsn is no connection string.
+            ConnectionRefused: the server does not let this user in.
             JournalUnavailable: the server cannot be reached.
             SchemaNewer: the database was migrated by a later flowx.
             SchemaOlder: it is behind, and `migrate` is off.
         """
-        connections = Connections(dsn, size=pool_size, patience=patience.total_seconds())
-        await connections.open()
+        journal = cls(
+            Address(dsn),
+            schema,
+            pool_size=pool_size,
+            patience=patience.total_seconds(),
+            answer_within=answer_within.total_seconds(),
+        )
         try:
-            async with connections.lend() as connection:
+            async with journal._connections.lend() as connection:
                 await (_migrate if migrate else check)(connection, schema)
         except BaseException:
-            await connections.close()
+            await journal.close()
             raise
-        return cls(connections, schema)
+        return journal
 
     async def start(self, instance: NewInstance, *, owner: str, ttl: timedelta) -> Started:
-        created_at, expires_at, history = await self._group.start(
-            instance.instance_id, start_document(instance, owner, ttl)
-        )
+        created_at, expires_at, history = await self._group.start(instance, owner, ttl)
         if history is not None:
             return Started(read_history(history), None)
         row = _as_started(instance, created_at.astimezone(UTC))
         return Started(History(row, ()), _lease(instance.instance_id, owner, row.fence, expires_at))
 
     async def commit(self, commit: Commit) -> Committed | Refused:
-        document = commit_document(commit)
+        try:
+            return await self._commit(commit)
+        except JournalUnavailable as unknown:
+            # Perhaps it was written and only the answer was lost. Sent again it is written, or found to be.
+            answer = await self._commit(commit)
+            if isinstance(answer, Committed) or answer.reason not in ALSO_OF_A_REPEAT:
+                return answer
+            history = await self.read(commit.instance_id)
+            found = None if history is None else answer_to_repeat(commit, answer, history)
+            if found is None:
+                raise unknown from None
+            return found
+
+    async def _commit(self, commit: Commit) -> Committed | Refused:
         if commit.taken_deliveries or len(commit.waits) > 1 or commit.parent_delivery is not None:
-            return read_answer(*await self._one("commit", [document]))
-        return read_answer(*await self._group.commit(commit.instance_id, document))
+            (row,) = await self._connections.fetch(self._sql["commit"], [commit_document(commit)])
+            return read_answer(*row)
+        return read_answer(*await self._group.commit(commit))
 
     async def claim(self, instance_id: UUID, *, owner: str, ttl: timedelta) -> Claimed | Refused:
-        refusal, detail, token, expires_at, history = await self._one("claim", [instance_id, owner, ttl])
+        refusal, detail, token, expires_at, history = await self._fetched("claim", [instance_id, owner, ttl])
         if refusal is not None:
             return Refused(Refusal(refusal), detail or "")
         return _claimed(owner, token, expires_at, history)
@@ -133,7 +160,7 @@ class PostgresJournal(PostgresOutbox, PostgresSchedules):
 
     async def renew(self, instance_ids: Sequence[UUID], *, owner: str, ttl: timedelta) -> frozenset[UUID]:
         parameters = {"instances": list(instance_ids), "owner": owner, "ttl": ttl}
-        return frozenset(row[0] for row in await self._connections.fetch(self._sql["renew"], parameters))
+        return frozenset(row[0] for row in await self._renewals.ask(self._sql["renew"], parameters))
 
     async def release(self, instance_id: UUID, *, fencing_token: int) -> None:
         await self._one("release", [instance_id, fencing_token])
@@ -149,7 +176,7 @@ class PostgresJournal(PostgresOutbox, PostgresSchedules):
     async def prune(self, *, older_than: datetime, states: Collection[State] = TERMINAL, batch: int = 1000) -> Pruned:
         total = (0, 0, 0, 0)
         while True:
-            counts = await self._one("prune", [older_than, [state.value for state in states], batch])
+            counts = await self._fetched("prune", [older_than, [state.value for state in states], batch])
             total = tuple(before + count for before, count in zip(total, counts, strict=True))
             if counts[0] < batch:
                 return Pruned(*total)
@@ -161,13 +188,14 @@ class PostgresJournal(PostgresOutbox, PostgresSchedules):
     async def find(self, filter: Filter) -> Sequence[InstanceRow]:
         parameters = {
             "flow_id": filter.flow_id,
+            "flow_version": filter.flow_version,
             "states": [state.value for state in filter.states] or None,
             "limit": filter.limit,
         }
-        return [read_instance(document) for (document,) in await self._connections.fetch(self._sql["find"], parameters)]
+        return [read_instance(document) for (document,) in await self._connections.ask(self._sql["find"], parameters)]
 
     async def events(self, instance_id: UUID) -> Sequence[StagedEvent]:
-        return [StagedEvent(*row) for row in await self._connections.fetch(self._sql["events"], [instance_id])]
+        return [StagedEvent(*row) for row in await self._connections.ask(self._sql["events"], [instance_id])]
 
     async def live_leases(self, instance_id: UUID) -> int:
         (count,) = await self._one("live_leases", [instance_id])
@@ -184,13 +212,19 @@ class PostgresJournal(PostgresOutbox, PostgresSchedules):
 
     async def close(self) -> None:
         await self._group.close()
-        await self._connections.close()
+        for each in (self._connections, self._steps, self._lines, self._renewals):
+            await each.close()
 
     def transaction(self) -> AbstractAsyncContextManager[PostgresStepTransaction]:
         """A step's own statements and its row as one; see `flowx_runtime.journal.contract.Transactional`."""
-        return step_transaction(self._connections, self._sql["commit"])
+        return step_transaction(self._steps, self._sql["commit"])
 
     async def _one(self, name: str, parameters: Sequence[Any]) -> tuple[Any, ...]:
+        """The row of a statement that may be carried out twice."""
+        (row,) = await self._connections.ask(self._sql[name], parameters)
+        return row
+
+    async def _fetched(self, name: str, parameters: Sequence[Any]) -> tuple[Any, ...]:
         (row,) = await self._connections.fetch(self._sql[name], parameters)
         return row
 

@@ -8,6 +8,57 @@ select * from {schema}.start_instance(%s);
 -- Locks the instance row until the end of the transaction.
 select * from {schema}.commit_and_look(%s);
 
+-- name: lone_start
+-- Locks nothing that exists; concurrent starts of one id wait for the first on its primary key. No row: it exists.
+with made as (
+    insert into {schema}.flow_instance (
+        instance_id, flow_id, flow_version, plan_digest, tenant_id, state, fence, input, correlation_id, deadline_at,
+        parent_instance_id, parent_scope, parent_step_id, created_at, updated_at)
+    values (%s, %s, %s, %s, %s, 'Running', 1, %s::json, %s, %s::timestamptz, %s::uuid, %s, %s::integer,
+        now(), now())
+    on conflict (instance_id) do nothing
+    returning instance_id, created_at),
+leased as (
+    insert into {schema}.flow_lease (instance_id, owner, fencing_token, expires_at)
+    select instance_id, %s::text, 1, created_at + %s::interval from made
+    returning expires_at)
+select made.created_at, leased.expires_at from made, leased;
+
+-- name: lone_step
+-- Locks the instance row. No row: refused, and `commit` says why. A key that exists is an error and writes nothing.
+with moved as (
+    update {schema}.flow_instance set next_sequence = next_sequence + 1, updated_at = clock_timestamp()
+    where instance_id = %s and fence <= %s::bigint and state in ('Pending', 'Running', 'Suspended', 'Compensating')
+    returning instance_id, next_sequence - 1 as sequence, updated_at, cancel_reason),
+stepped as (
+    insert into {schema}.flow_step (
+        instance_id, scope, step_id, attempt, name, capability_id, outcome, request, result, error, nondeterministic,
+        duration_ms, sequence, committed_at)
+    select instance_id, %s::text, %s::integer, %s::integer, %s::text, %s::text, %s::text, %s::json, %s::json,
+        %s::json, %s::json, %s::bigint, sequence, updated_at from moved)
+select sequence, cancel_reason from moved;
+
+-- name: lone_end
+-- Locks the instance row. No row: refused, or there are several waits to clear, and `commit` does it.
+with moved as (
+    update {schema}.flow_instance set
+        state = %s, output = coalesce(%s::json, output), error = coalesce(%s::json, error),
+        next_sequence = next_sequence + 1, updated_at = clock_timestamp(), wake_at = null, wake_step_id = null,
+        wake_scope = null, wake_signal_id = null, wait_count = 0, signalled = false
+    where instance_id = %s and fence <= %s::bigint and state in ('Pending', 'Running', 'Suspended', 'Compensating')
+        and wait_count < 2
+    returning instance_id, next_sequence - 1 as sequence, updated_at, cancel_reason),
+stepped as (
+    insert into {schema}.flow_step (
+        instance_id, scope, step_id, attempt, name, capability_id, outcome, request, result, error, nondeterministic,
+        duration_ms, sequence, committed_at)
+    select instance_id, %s::text, %s::integer, %s::integer, %s::text, %s::text, %s::text, %s::json, %s::json,
+        %s::json, %s::json, %s::bigint, sequence, updated_at from moved),
+given_up as (
+    delete from {schema}.flow_lease l using moved
+    where l.instance_id = moved.instance_id and l.fencing_token = %s::bigint)
+select sequence, cancel_reason from moved;
+
 -- name: claim
 -- Locks the instance row and raises its fence before it reads the history.
 select * from {schema}.claim(%s, %s, %s);
