@@ -29,6 +29,13 @@ if TYPE_CHECKING:
     from flowx_runtime.host.sync_host import SyncFlowHost
     from flowx_runtime.journal.memory.journal import MemoryJournal
     from flowx_runtime.journal.postgres.journal import PostgresJournal
+    from flowx_runtime.outbox.envelope import Envelope
+    from flowx_runtime.outbox.jetstream import NatsPublisher
+    from flowx_runtime.outbox.jsonl import JsonlPublisher
+    from flowx_runtime.outbox.publisher import Publisher, PublisherUnavailable, PublishRefused
+    from flowx_runtime.outbox.settings import Publishing
+    from flowx_runtime.outbox.signing import verify_webhook
+    from flowx_runtime.outbox.webhook import WebhookPublisher
     from flowx_runtime.plan.plan import Plan
 
 _HOME = {
@@ -51,6 +58,13 @@ _HOME = {
     **dict.fromkeys(("Completed", "Failed", "Outcome", "Suspended"), "host.outcome"),
     "MemoryJournal": "journal.memory.journal",
     "PostgresJournal": "journal.postgres.journal",
+    "Envelope": "outbox.envelope",
+    "NatsPublisher": "outbox.jetstream",
+    "JsonlPublisher": "outbox.jsonl",
+    **dict.fromkeys(("Publisher", "PublisherUnavailable", "PublishRefused"), "outbox.publisher"),
+    "Publishing": "outbox.settings",
+    "verify_webhook": "outbox.signing",
+    "WebhookPublisher": "outbox.webhook",
     "Plan": "plan.plan",
 }
 
@@ -63,6 +77,7 @@ __all__ = [
     "CircuitBreaker",
     "Completed",
     "Contract",
+    "Envelope",
     "Failed",
     "Flow",
     "FlowBuilder",
@@ -71,10 +86,12 @@ __all__ = [
     "FlowHost",
     "FlowxError",
     "Internal",
+    "JsonlPublisher",
     "KeyRing",
     "MemoryJournal",
     "Merge",
     "MissedFire",
+    "NatsPublisher",
     "Outcome",
     "Permission",
     "Plan",
@@ -82,6 +99,10 @@ __all__ = [
     "PostgresJournal",
     "Profile",
     "Public",
+    "PublishRefused",
+    "Publisher",
+    "PublisherUnavailable",
+    "Publishing",
     "Retry",
     "ScheduledFire",
     "Sensitive",
@@ -89,12 +110,14 @@ __all__ = [
     "SubFlowMode",
     "Suspended",
     "SyncFlowHost",
+    "WebhookPublisher",
     "capability",
     "cron_trigger",
     "event",
     "flow",
     "http_trigger",
     "signal",
+    "verify_webhook",
 ]
 
 

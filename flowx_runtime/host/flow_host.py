@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import socket
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
@@ -55,6 +56,10 @@ from flowx_runtime.journal.records import (
     State,
     Wait,
 )
+from flowx_runtime.outbox.drain import Drain
+from flowx_runtime.outbox.loop import PublishingLoop
+from flowx_runtime.outbox.publisher import Publisher
+from flowx_runtime.outbox.settings import PublishCounts, Publishing
 from flowx_runtime.plan.catalog import Catalog
 from flowx_runtime.scheduler.cron.schedules import Schedules
 from flowx_runtime.scheduler.renewal import Renewal
@@ -89,6 +94,8 @@ class FlowHost:
             reported.
         key_ring: what seals `Sensitive` members where instances are stored; without one they are redacted there, and
             a step that needs one after a resume fails.
+        publisher: where staged events go while the host is entered; without one they stay staged. The host closes it.
+        publishing: how it publishes.
 
     Raises:
         FlowxError: a plan is stale, a capability instance is missing, given twice or unknown, a schedule or its time
@@ -113,6 +120,8 @@ class FlowHost:
         random: Random | None = None,
         key_ring: KeyRing | None = None,
         catch_up: timedelta = timedelta(days=1),
+        publisher: Publisher | None = None,
+        publishing: Publishing | None = None,
     ) -> None:
         self._plans = Plans(plans)
         calls = Capabilities(capabilities, substitutes)
@@ -163,6 +172,10 @@ class FlowHost:
                 random=random or Random(),
             )
         self._schedules = self._scheduling(catch_up, random or Random())
+        self._publishing: PublishingLoop | None = None
+        if publisher is not None:
+            draining = Drain(self._any_journal(), publisher, owner=self._owner, settings=publishing, random=random)
+            self._publishing = PublishingLoop(draining)
 
     async def __aenter__(self) -> FlowHost:
         if self._schedules is not None:
@@ -175,6 +188,8 @@ class FlowHost:
             ]
             if self._schedules is not None and self._schedules.is_needed:
                 self._loops.append(asyncio.create_task(self._schedules.run(self._stopping), name="flowx schedules"))
+        if self._publishing is not None:
+            self._publishing.begin()
         return self
 
     async def __aexit__(
@@ -186,11 +201,14 @@ class FlowHost:
         """Take nothing more, let what is under way park or end, and close the journal."""
         self._stopping.set()
         self._hint()
+        until = time.monotonic() + self._drain.total_seconds()
         try:
             await asyncio.wait_for(self._come_to_rest(), self._drain.total_seconds())
         except TimeoutError:
             _LOG.warning("left while %s runs were under way; they go on elsewhere", self._under_way)
         finally:
+            if self._publishing is not None:  # last, when no run stages events any more
+                await self._publishing.end(within=timedelta(seconds=until - time.monotonic()))
             for loop in self._loops:
                 loop.cancel()
             await asyncio.gather(*self._loops, return_exceptions=True)
@@ -413,6 +431,15 @@ class FlowHost:
         """By (flow, what): how many occurrences this node noted as `fired`, `skipped` and `lost`."""
         return Counter() if self._schedules is None else self._schedules.reports.counts
 
+    async def publish_once(self) -> int:
+        """Publish every event that may be published now; gives how many were. None are without a publisher."""
+        return 0 if self._publishing is None else await self._publishing.drain.drain_once()
+
+    @property
+    def publish_counts(self) -> PublishCounts:
+        """What this host has published so far."""
+        return PublishCounts() if self._publishing is None else self._publishing.drain.counts
+
     def can_run(self, claimed: Claimed) -> bool:
         """Whether this node has the very plan that an instance is pinned to; logged once where it has not."""
         instance = claimed.history.instance
@@ -439,6 +466,8 @@ class FlowHost:
         ended = await self._engine.proceed(
             plan, claimed.history, claimed.lease, principal=principal, input=input, live=live
         )
+        if self._publishing is not None:
+            self._publishing.drain.hint()
         if ended is None:
             return None
         if self._sweeps is not None and ended.waits:

@@ -1,0 +1,291 @@
+"""Takes staged events from the journal to a publisher."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import groupby
+from random import Random
+from typing import Final
+from uuid import UUID
+
+from flowx_runtime.journal.contract import JournalUnavailable
+from flowx_runtime.journal.outbox import ClaimedEvent, EventClaim, FailedTry, Outbox
+from flowx_runtime.outbox.envelope import Envelope
+from flowx_runtime.outbox.publisher import Closing, Publisher, PublisherUnavailable
+from flowx_runtime.outbox.settings import PublishCounts, Publishing
+from flowx_runtime.outbox.settling import Settling
+
+_LOG = logging.getLogger("flowx.outbox")
+
+_JITTER: Final = 0.25
+"""Nodes that started together must not look together for ever."""
+
+_SHORTEST_REST: Final = 0.02
+"""Seconds. Events that are staged one after the other within it are taken in one claim."""
+
+_LONGEST_ERROR: Final = 500
+_LAST_WORDS: Final = 5.0
+"""Seconds for noting, on the way out, what was published."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """A claim with the last instant, by the monotonic clock, at which a publish may begin."""
+
+    claim_id: UUID
+    begin_until: float
+
+
+class Drain:
+    """The publishing of one node.
+
+    Instances are taken up side by side, an instance's events one after the other. No transaction is open and no row
+    locked while the publisher works: an instance is claimed for a term, and no publish begins that could outlast it.
+
+    Args:
+        outbox: where events are staged; the journal.
+        publisher: where they go.
+        owner: this node's name in claims.
+        settings: how fast, how patient.
+        random: where jitter comes from.
+    """
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        publisher: Publisher,
+        *,
+        owner: str,
+        settings: Publishing | None = None,
+        random: Random | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._outbox = outbox
+        self._publisher = publisher
+        self._owner = owner
+        self._settings = settings or Publishing()
+        self._random = random or Random()
+        self._monotonic = monotonic
+        self._settling = Settling(outbox)
+        self._slots = asyncio.Semaphore(self._settings.concurrency)
+        self._at_work: set[asyncio.Task[None]] = set()
+        self._in_hand = 0
+        self._unavailable_in_row = 0
+        self._woken = asyncio.Event()
+        self._freed = asyncio.Event()
+        self.counts = PublishCounts()
+
+    def hint(self) -> None:
+        """There may be events right now."""
+        self._woken.set()
+
+    async def drain_once(self) -> int:
+        """Publish everything that may be published now; gives how many events were.
+
+        Raises:
+            JournalUnavailable: the journal cannot be asked.
+        """
+        before = self.counts.published
+        while True:
+            self._woken.clear()
+            claim = await self._take_up()
+            await self._come_to_rest()
+            if self._is_down or not claim.events:
+                return self.counts.published - before
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Publish until told to stop, then what is staged by that time, and close the publisher."""
+        try:
+            while not stopping.is_set():
+                self._woken.clear()
+                with suppress(JournalUnavailable):
+                    await self._take_up_what_there_is(stopping)
+                await self._rest(stopping)
+            with suppress(JournalUnavailable):
+                await self._finish()
+        finally:
+            await self._stop()
+
+    @property
+    def _is_down(self) -> bool:
+        """Whether so many tries in a row found nobody that the next ones need not be made at once."""
+        return self._unavailable_in_row >= self._settings.concurrency
+
+    async def _take_up_what_there_is(self, stopping: asyncio.Event) -> None:
+        while not stopping.is_set():
+            is_probe = self._is_down
+            claim = await self._take_up()
+            if is_probe:
+                await self._come_to_rest()
+            if self._is_down or len(claim.events) < (1 if is_probe else self._settings.batch // 2):
+                return
+
+    async def _take_up(self) -> EventClaim:
+        """Claim as much as fits into the hand and begin to publish it."""
+        while self._in_hand > self._settings.batch // 2:
+            self._freed.clear()
+            await self._freed.wait()
+        # One try finds out whether anybody is there again.
+        room = 1 if self._is_down else self._settings.batch - self._in_hand
+        asked = self._monotonic()
+        try:
+            claim = await self._outbox.claim_events(
+                owner=self._owner,
+                ttl=self._settings.claim_ttl,
+                limit=room,
+                per_instance=1 if self._is_down else self._settings.per_instance,
+            )
+        except JournalUnavailable as unavailable:
+            _LOG.warning("events cannot be read, trying again in %s: %s", self._settings.interval, unavailable)
+            raise
+        term = (self._settings.claim_ttl - self._settings.timeout).total_seconds()
+        held = _Claim(claim.claim_id, asked + term)
+        is_probe = self._is_down
+        for instance_id, events in groupby(claim.events, key=lambda claimed: claimed.instance_id):
+            self._begin(held, instance_id, list(events), is_probe=is_probe)
+        return claim
+
+    def _begin(self, claim: _Claim, instance_id: UUID, events: list[ClaimedEvent], *, is_probe: bool) -> None:
+        self._in_hand += len(events)
+        work = asyncio.create_task(self._publish_in_order(claim, instance_id, events, is_probe=is_probe))
+        self._at_work.add(work)
+
+        def done(task: asyncio.Task[None]) -> None:
+            self._at_work.discard(task)
+            self._in_hand -= len(events)
+            self._freed.set()
+            if not task.cancelled() and task.exception() is not None:
+                _LOG.error(
+                    "the events of instance %s are left for another claim", instance_id, exc_info=task.exception()
+                )
+
+        work.add_done_callback(done)
+
+    async def _publish_in_order(
+        self, claim: _Claim, instance_id: UUID, events: list[ClaimedEvent], *, is_probe: bool
+    ) -> None:
+        try:
+            for event in events:
+                async with self._slots:
+                    if self._monotonic() > claim.begin_until:
+                        self.hint()  # the rest is to be claimed again
+                        return
+                    if self._is_down and not is_probe:
+                        return
+                    goes_on = await self._try(claim, event)
+                if not goes_on:
+                    return
+            if len(events) >= self._settings.per_instance:
+                self.hint()  # there may be more of them
+        finally:
+            self._settling.released(instance_id, claim.claim_id)
+
+    async def _try(self, claim: _Claim, claimed: ClaimedEvent) -> bool:
+        """Publish one event; whether the next one of its instance may go."""
+        try:
+            async with asyncio.timeout(self._settings.timeout.total_seconds()):
+                await self._publisher.publish(Envelope.of(claimed))
+        except (PublisherUnavailable, TimeoutError, OSError) as error:
+            self._unavailable_in_row += 1
+            self._note_failure(claim, claimed, error, is_refusal=False)
+            return False
+        except Exception as error:
+            self._unavailable_in_row = 0
+            return self._note_failure(claim, claimed, error, is_refusal=True)
+        self._unavailable_in_row = 0
+        self._settling.published(claimed.instance_id, claimed.event.event_id)
+        self.counts = replace(self.counts, published=self.counts.published + 1)
+        return True
+
+    def _note_failure(self, claim: _Claim, claimed: ClaimedEvent, error: Exception, *, is_refusal: bool) -> bool:
+        """Whether the event was set aside."""
+        is_poison = is_refusal and claimed.refusals + 1 >= self._settings.max_refusals
+        told = str(error) or type(error).__name__
+        if isinstance(error, TimeoutError) and not str(error):
+            told = f"not published within {self._settings.timeout}"
+        self._settling.failed(
+            FailedTry(
+                claim_id=claim.claim_id,
+                instance_id=claimed.instance_id,
+                event_id=claimed.event.event_id,
+                error=f"{type(error).__name__}: {told}"[:_LONGEST_ERROR],
+                retry_in=self._gap(claimed, error),
+                is_refusal=is_refusal,
+                is_poison=is_poison,
+            )
+        )
+        self.counts = replace(self.counts, failed=self.counts.failed + 1, poisoned=self.counts.poisoned + is_poison)
+        if is_poison:
+            _LOG.error(
+                "event %s (%s) of instance %s is set aside after %s refusals, the later ones go on: %s",
+                claimed.event.event_id,
+                claimed.event.type,
+                claimed.instance_id,
+                claimed.refusals + 1,
+                told,
+            )
+        else:
+            _LOG.warning(
+                "event %s (%s) of instance %s was not published and waits for another try: %s",
+                claimed.event.event_id,
+                claimed.event.type,
+                claimed.instance_id,
+                told,
+            )
+        return is_poison
+
+    def _gap(self, claimed: ClaimedEvent, error: Exception) -> timedelta:
+        gap = self._settings.backoff.gap(claimed.attempts, draw=self._random.random())
+        asked = error.retry_after if isinstance(error, PublisherUnavailable) else None
+        return gap if asked is None else max(gap, asked)
+
+    async def _rest(self, stopping: asyncio.Event) -> None:
+        """Wait for a hint, the interval, or the end; longer, and for no hint, while nobody is there."""
+        longest = self._settings.interval.total_seconds() * (1 + self._random.uniform(-_JITTER, _JITTER))
+        if self._is_down:
+            beyond = self._unavailable_in_row - self._settings.concurrency
+            gap = self._settings.backoff.gap(beyond, draw=self._random.random()).total_seconds()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stopping.wait(), max(gap, _SHORTEST_REST))
+            return
+        stopped = asyncio.ensure_future(stopping.wait())
+        woken = asyncio.ensure_future(self._woken.wait())
+        try:
+            await asyncio.wait([stopped, woken], timeout=longest, return_when=asyncio.FIRST_COMPLETED)
+            if not stopped.done() and woken.done():
+                await asyncio.sleep(_SHORTEST_REST)
+        finally:
+            stopped.cancel()
+            woken.cancel()
+
+    async def _come_to_rest(self) -> None:
+        while self._at_work:
+            await asyncio.wait(set(self._at_work))
+        await self._settling.flush()
+
+    async def _finish(self) -> None:
+        """Publish what was staged before now; nodes that stay may go on staging."""
+        cutoff: datetime | None = None
+        while not self._is_down:
+            await self._come_to_rest()
+            claim = await self._take_up()
+            cutoff = cutoff or claim.claimed_at
+            if not any(event.occurred_at <= cutoff for event in claim.events):
+                break
+        await self._come_to_rest()
+
+    async def _stop(self) -> None:
+        working = set(self._at_work)
+        for work in working:
+            work.cancel()
+        await asyncio.gather(*working, return_exceptions=True)
+        await self._settling.stop(within=_LAST_WORDS)
+        if isinstance(self._publisher, Closing):
+            with suppress(Exception):  # it is the end, and everything that could be published is
+                await self._publisher.close()
