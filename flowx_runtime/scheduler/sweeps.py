@@ -14,6 +14,7 @@ from uuid import UUID
 from flowx_runtime.engine.clock import Clock
 from flowx_runtime.journal.contract import Journal, JournalUnavailable
 from flowx_runtime.journal.records import Claimed
+from flowx_runtime.scheduler.setbacks import Setbacks
 
 _LOG = logging.getLogger("flowx.scheduler")
 
@@ -64,6 +65,7 @@ class Sweeps:
         self._random = random
         self._near: list[datetime] = []
         self._going_on: set[asyncio.Task[None]] = set()
+        self._setbacks = Setbacks()
         self._woken = asyncio.Event()
         self._is_hinted = False
 
@@ -148,7 +150,7 @@ class Sweeps:
                 page = await claim(room)
                 fresh = [claimed for claimed in page if claimed.lease.instance_id not in seen]
                 seen.update(claimed.lease.instance_id for claimed in fresh)
-                runnable = [claimed for claimed in fresh if self._runs.can_run(claimed)]
+                runnable = [claimed for claimed in fresh if self._may_go_on(claimed)]
                 # Given back now, these would fill every further page.
                 not_ours += [claimed for claimed in page if claimed not in runnable]
                 for claimed in runnable:
@@ -176,13 +178,22 @@ class Sweeps:
         while self._going_on:
             await asyncio.gather(*self._going_on)
 
+    def _may_go_on(self, claimed: Claimed) -> bool:
+        is_left_alone = self._setbacks.is_left_alone(claimed.lease.instance_id, self._clock.now())
+        return not is_left_alone and self._runs.can_run(claimed)
+
     async def _go_on(self, claimed: Claimed) -> None:
+        instance_id = claimed.lease.instance_id
         try:
             await self._runs.go_on(claimed)
         except JournalUnavailable as unavailable:
-            _LOG.warning("instance %s is left for recovery: %s", claimed.lease.instance_id, unavailable)
+            _LOG.warning("instance %s is left for recovery: %s", instance_id, unavailable)
         except Exception:  # one instance must not keep the others from going on
-            _LOG.exception("instance %s could not go on", claimed.lease.instance_id)
+            gap = self._setbacks.note(instance_id, self._clock.now())
+            flow_id = claimed.history.instance.flow_id
+            _LOG.exception("instance %s of %s could not go on; it is left as it is for %s", instance_id, flow_id, gap)
+        else:
+            self._setbacks.forget(instance_id)
 
     async def _claim_due(self, limit: int) -> Sequence[Claimed]:
         return await self._journal.claim_due(

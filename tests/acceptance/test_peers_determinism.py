@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
+from datetime import timedelta
 from itertools import permutations
 from typing import Any
 
@@ -87,6 +88,28 @@ async def test_p06_what_is_seen_of_a_failure_is_what_was_journaled_on_every_look
     assert json.loads(of_row) == json.loads(of_instance)
     assert "Traceback" not in of_row
     assert ".py" not in of_row
+
+
+async def test_p07_a_run_that_cannot_go_on_is_left_as_it_is_tried_ever_more_rarely_and_goes_on_once_it_can(
+    database: Database, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    waiting, world = plan(Delay(0, "rest", DAY), step(1, "ship")), World()
+    async with node(database, clock, world, waiting) as host:
+        outcome = await host.run("order.place", ORDER)
+        database.change("update flow_instance set input = '{}'")
+        clock.advance(DAY)
+        for _ in range(90):  # an hour and a half of sweeps
+            await host.sweep_once()
+            clock.advance(timedelta(minutes=1))
+        tries = [record for record in caplog.records if "could not go on" in record.getMessage()]
+        assert 1 < len(tries) < 12
+        assert str(outcome.instance_id) in tries[0].getMessage()
+        assert (database.state(outcome.instance_id), database.steps(outcome.instance_id)) == ("Suspended", [])
+        assert database.live_leases(outcome.instance_id) == 0
+        database.change('update flow_instance set input = \'{"name": "o"}\'')
+        clock.advance(timedelta(hours=2))
+        await host.sweep_once()
+        assert isinstance(await host.outcome(outcome.instance_id), Completed)
 
 
 RETRIED = PolicySet("p", retry=Retry(3, Backoff.fixed("PT0.1S")))
