@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
-from urllib.parse import quote, unquote
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -63,13 +62,31 @@ def opaque(reason: str) -> Shape:
 
 def reference(name: str) -> Shape:
     """Another contract. Its name is written as a URI has to have it: brackets of a parametrised one are escaped."""
-    return Shape({"$ref": _CONTRACTS + quote(name, safe=_READABLE)})
+    if not (name.isascii() and name.replace(".", "_").isidentifier()):
+        from urllib.parse import quote  # few names need it, and it is slow to import
+
+        name = quote(name, safe=_READABLE)
+    return Shape({"$ref": _CONTRACTS + name})
 
 
 def target(schema: Schema) -> str | None:
     """The contract that a schema refers to."""
     found = schema.get("$ref")
-    return unquote(found.removeprefix(_CONTRACTS)) if isinstance(found, str) else None
+    if not isinstance(found, str):
+        return None
+    name = found.removeprefix(_CONTRACTS)
+    if "%" not in name:
+        return name
+    from urllib.parse import unquote
+
+    return unquote(name)
+
+
+def is_opaque_somewhere(schema: Any) -> bool:
+    """Whether a schema leaves something open, short of other contracts."""
+    if isinstance(schema, dict):
+        return OPAQUE in schema or any(is_opaque_somewhere(part) for part in schema.values())
+    return isinstance(schema, list) and any(is_opaque_somewhere(part) for part in schema)
 
 
 def references(schema: Any) -> Iterator[str]:

@@ -180,7 +180,7 @@ def normalise(schema: Any, scope: str = "") -> Shape:
     if OPAQUE in schema:
         return Shape((Opaque(str(schema[OPAQUE])),))
     if isinstance(schema.get("$ref"), str):
-        return Shape((Reference(_target(schema["$ref"], scope)),))
+        return Shape((Reference(target(schema["$ref"], scope)),))
     used = {word for word in schema if word not in _ANNOTATIONS and not word.startswith("x-")}
     if not used:
         return Shape((Anything(),))
@@ -221,7 +221,8 @@ def _words(alternative: Alternative) -> str:
         case Unknown(text):
             return text
         case Reference(name):
-            return name.rpartition(".")[2]
+            plain, bracket, arguments = name.partition("[")
+            return plain.rpartition(".")[2] + bracket + arguments
         case Scalar(type_, format_, limits):
             return (format_ or type_) + _limit_words(limits)
         case Values(texts):
@@ -334,8 +335,13 @@ def _unknown(schema: Mapping[str, Any], used: set[str]) -> Unknown:
     return Unknown(json.dumps({word: schema[word] for word in sorted(used)}, sort_keys=True))
 
 
-def _target(reference: str, scope: str) -> str:
-    """The contract a reference names; a contract's own definitions are named below it."""
+def target(reference: str, scope: str) -> str:
+    """The contract a reference names; a contract's own definitions are named below it.
+
+    Args:
+        reference: as it stands in the document.
+        scope: the contract it stands in.
+    """
     if reference.startswith(("#/$defs/", "#/definitions/")):
         return f"{scope.partition('#')[0]}#{reference.rpartition('/')[2]}"
     name = reference.removeprefix("#/contracts/")

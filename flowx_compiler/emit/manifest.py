@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from flowx_compiler import model
 from flowx_compiler.check.error_catalogue import error_catalogue
+from flowx_compiler.contracts.published import Published
 from flowx_compiler.emit.manifest_steps import manifest_steps, published_name
 from flowx_compiler.lower import plan_model as plan
-from flowx_compiler.model import Contract, Flow, Program, TypeExpr
+from flowx_compiler.model import Flow, Program, TypeExpr
 from flowx_runtime.plan import format_duration
 
 SCHEMA_VERSION = "1.0.0"
-_SCALARS: Mapping[str, dict[str, Any]] = {
-    "builtins.str": {"type": "string"},
-    "builtins.int": {"type": "integer"},
-    "builtins.float": {"type": "number"},
-    "builtins.bool": {"type": "boolean"},
-    "datetime.datetime": {"format": "date-time", "type": "string"},
-    "datetime.date": {"format": "date", "type": "string"},
-    "datetime.timedelta": {"format": "duration", "type": "string"},
-    "uuid.UUID": {"format": "uuid", "type": "string"},
-    "None": {"type": "null"},
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +70,14 @@ def manifest(
                 {
                     "type": event.id,
                     "schemaVersion": event.version,
-                    "contract": _type_ref(program, event.contract),
+                    "contract": _type_ref(program, TypeExpr(event.contract)),
                     "producedBy": sorted(emitters.get(event.id, ())) or None,
                 }
             )
             for event in sorted(program.events.values(), key=lambda item: (item.id, item.version))
         ],
         "signals": [
-            {"id": signal.id, "contract": _type_ref(program, signal.contract)}
+            {"id": signal.id, "contract": _type_ref(program, TypeExpr(signal.contract))}
             for signal in sorted(program.signals.values(), key=lambda item: item.id)
         ],
         "errors": [
@@ -95,7 +85,7 @@ def manifest(
             for error in sorted(program.errors.values(), key=lambda item: item.code)
             if error.code
         ],
-        "contracts": {name: _contract(program, program.contracts[name]) for name in sorted(_published(program, plans))},
+        "contracts": Published.of(program).closure(_published(program, plans)),
     }
 
 
@@ -113,8 +103,8 @@ def _flow(program: Program, flow: Flow, compiled: plan.PlanModel, retired: Seque
             "profile": "Durable" if flow.is_durable else "Ephemeral",
             "owner": flow.owner,
             "deadline": None if flow.deadline is None else format_duration(flow.deadline),
-            "input": _type_ref(program, flow.input.name),
-            "output": _type_ref(program, flow.output.name),
+            "input": _type_ref(program, flow.input),
+            "output": _type_ref(program, flow.output),
             "planDigest": compiled.digest,
             "retiredPlans": [{"version": item.version, "planDigest": item.digest} for item in retired] or None,
             "source": f"{program.modules[flow.module].file}:{flow.syntax.name}",
@@ -142,12 +132,13 @@ def _trigger(trigger: model.HttpTrigger | model.CronTrigger) -> dict[str, Any]:
     return {"kind": "Schedule", "cron": trigger.expression, "timeZone": trigger.time_zone}
 
 
-def _type_ref(program: Program, name: str) -> dict[str, Any] | None:
+def _type_ref(program: Program, type_: TypeExpr) -> dict[str, Any] | None:
     """A contract in use; the members it marks sensitive are named where there are any."""
-    if name == "None":
+    if type_.name == "None":
         return None
-    contract = program.contracts.get(name)
-    marked = [] if contract is None else sorted(field.name for field in contract.fields if field.is_sensitive)
+    published = Published.of(program)
+    name = published.name(type_)
+    marked = published.marked(name)
     return {"type": name, "sensitive": marked} if marked else {"type": name}
 
 
@@ -169,8 +160,8 @@ def _capability(program: Program, capability: model.Capability, used_by: list[st
         {
             "id": capability.id,
             "version": capability.version,
-            "input": _type_ref(program, capability.request.name),
-            "output": _type_ref(program, capability.result.name),
+            "input": _type_ref(program, capability.request),
+            "output": _type_ref(program, capability.result),
             "authorization": None if capability.stance is None else _authorization(capability.stance),
             "idempotent": capability.idempotent,
             "sideEffects": sorted(capability.side_effects),
@@ -184,54 +175,14 @@ def _capability(program: Program, capability: model.Capability, used_by: list[st
 
 def _published(program: Program, plans: Sequence[plan.PlanModel]) -> set[str]:
     names = {contract.name for compiled in plans for contract in compiled.contracts}
+    types = [TypeExpr(name) for name in names]
     for capability in program.capabilities.values():
-        names |= {capability.request.name, capability.result.name}
-    names |= {event.contract for event in program.events.values()}
-    names |= {signal.contract for signal in program.signals.values()}
-    return {name for name in names if name in program.contracts}
-
-
-def _contract(program: Program, contract: Contract) -> dict[str, Any]:
-    if not contract.is_complete:
-        return {"x-flowx-opaque": "a base class is not part of the project"}
-    properties: dict[str, Any] = {}
-    for field in contract.fields:
-        shape = _shape(program, field.type)
-        if shape is None:
-            return {"x-flowx-opaque": f"the type of {field.name} is not derived"}
-        properties[field.name] = {**shape, "sensitive": True} if field.is_sensitive else shape
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": sorted(field.name for field in contract.fields if not field.has_default),
-    }
-
-
-def _shape(program: Program, type_: TypeExpr) -> dict[str, Any] | None:
-    if type_.name in ("typing.Annotated", "flowx_runtime.Sensitive") and type_.arguments:
-        return _shape(program, type_.arguments[0])
-    if type_.name in _SCALARS:
-        return dict(_SCALARS[type_.name])
-    if type_.name in program.contracts:
-        return {"$ref": type_.name}
-    if type_.name in program.enumerations:
-        return {"enum": sorted(program.enumerations[type_.name].members)}
-    inner = [_shape(program, argument) for argument in type_.arguments if argument.name != "..."]
-    if any(shape is None for shape in inner):
-        return None
-    match type_.name, inner:
-        case ("|", shapes):
-            return {"anyOf": shapes}
-        case ("builtins.list" | "collections.abc.Sequence" | "builtins.set" | "builtins.frozenset", [item]):
-            return {"type": "array", "items": item}
-        case ("builtins.tuple", [item]) if len(type_.arguments) == 2:
-            return {"type": "array", "items": item}
-        case ("builtins.dict", [_, value]):
-            return {"type": "object", "additionalProperties": value}
-        case ("typing.Literal", []):
-            return {"enum": list(type_.literals)}
-        case _:
-            return None
+        types += [capability.request, capability.result]
+    for flow in (program.flows[compiled.flow] for compiled in plans):
+        types += [flow.input, flow.output]
+    types += [TypeExpr(event.contract) for event in program.events.values()]
+    types += [TypeExpr(signal.contract) for signal in program.signals.values()]
+    return {Published.of(program).name(type_) for type_ in types if type_.name in program.contracts}
 
 
 def _without_nothing(document: dict[str, Any]) -> dict[str, Any]:

@@ -7,12 +7,19 @@ import json
 from datetime import timedelta
 from typing import assert_never
 
+from flowx_compiler.contracts.published import Published
+from flowx_compiler.contracts.shape import is_opaque_somewhere
 from flowx_compiler.lower import plan_model as plan
 from flowx_compiler.model import Capability, Contract, TypeExpr
 
 
-def digest(model: plan.PlanModel) -> str:
-    """SHA-256 over everything that changes the flow's meaning, and nothing that does not."""
+def digest(model: plan.PlanModel, published: Published) -> str:
+    """SHA-256 over everything that changes the flow's meaning, and nothing that does not.
+
+    Args:
+        model: the plan, with no digest yet.
+        published: the shapes of the program's contracts, which instances under way hold values of.
+    """
     canonical = {
         "flow": model.flow_id,
         "durable": model.is_durable,
@@ -22,7 +29,12 @@ def digest(model: plan.PlanModel) -> str:
         "nodes": [_node(node) for node in model.nodes],
         "returns": None if model.returns is None else model.returns.canonical,
         "onFailure": [[emit.event.id, emit.payload.canonical] for emit in model.on_failure],
-        "contracts": {contract.name: _shape(contract) for contract in model.contracts},
+        "contracts": published.closure(contract.name for contract in model.contracts),
+        "opaque": {
+            contract.name: _declared(contract)
+            for contract in model.contracts
+            if is_opaque_somewhere(published.schema(contract.name))
+        },
     }
     text = json.dumps(canonical, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
@@ -121,7 +133,8 @@ def _contract_name(type_: TypeExpr) -> object:
     return _type(type_) if type_.arguments else type_.name
 
 
-def _shape(contract: Contract) -> list[list[object]]:
+def _declared(contract: Contract) -> list[list[object]]:
+    """What is written of a contract whose shape does not say everything."""
     return [[field.name, _type(field.type), field.has_default] for field in contract.fields]
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from flowx_compiler import model
 from flowx_compiler.check.constructs import constructs
+from flowx_compiler.contracts.published import Published
 from flowx_compiler.lower.canonical import local_names
 from flowx_compiler.lower.digest import digest
 from flowx_compiler.lower.layout import Layout
@@ -73,7 +74,7 @@ def lower(program: Program, flow: Flow) -> PlanModel:
         spelling=spelling.names,
         digest="",
     )
-    return replace(lowered, digest=digest(lowered))
+    return replace(lowered, digest=digest(lowered, Published.of(program)))
 
 
 def _functions(flow: Flow) -> Iterator[DataFunction]:
