@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from random import Random
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 from uuid import UUID
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
+
+    from flowx_runtime.authoring.backoff import Backoff
 
 In_co = TypeVar("In_co", covariant=True)
 T = TypeVar("T")
@@ -105,6 +107,84 @@ class StepContext(Protocol):
 
     def new_id(self) -> UUID:
         """A time-ordered id, recorded with this row."""
+
+    @overload
+    def once(
+        self,
+        label: str,
+        work: Callable[[], Awaitable[T]],
+        /,
+        *,
+        scope: object = None,
+        retry: Backoff | None = None,
+        returns: Any = None,
+    ) -> Awaitable[T]: ...
+    @overload
+    def once(
+        self,
+        label: str,
+        work: Callable[[str], Awaitable[T]],
+        /,
+        *,
+        scope: object = None,
+        retry: Backoff | None = None,
+        returns: Any = None,
+    ) -> Awaitable[T]: ...
+    @overload
+    def once(
+        self,
+        label: str,
+        work: Callable[[], T],
+        /,
+        *,
+        scope: object = None,
+        retry: Backoff | None = None,
+        returns: Any = None,
+    ) -> Awaitable[T]: ...
+    @overload
+    def once(
+        self,
+        label: str,
+        work: Callable[[str], T],
+        /,
+        *,
+        scope: object = None,
+        retry: Backoff | None = None,
+        returns: Any = None,
+    ) -> Awaitable[T]: ...
+    def once(
+        self,
+        label: str,
+        work: Callable[..., Any],
+        /,
+        *,
+        scope: object = None,
+        retry: Backoff | None = None,
+        returns: Any = None,
+    ) -> Awaitable[Any]:
+        """A step that runs at most once in this execution of the capability, however often its body is entered.
+
+        Its first result is recorded at once, on its own, and given back to every later attempt; `None` counts as a
+        result. A crash between the effect and its record repeats the effect: the key closes that window on the
+        other side.
+
+        Args:
+            label: what the step does; with the flow, the step and the helpers on the way it is its identity.
+            work: called without anything, or with an idempotency key to pass on: opaque, and the same for every
+                attempt of this step in this run.
+            scope: what the work is about, for example an order's id: every run about it presents the same key.
+            retry: try again after a failure that may pass. The instance parks, and the body is entered again from the
+                top; cap it with `.max_attempts(n)`.
+            returns: the type of the result, where JSON, a contract or a single value does not say it.
+        """
+
+    def durable(self, port: T, /, *, name: str | None = None) -> T:
+        """The port, every async method of which is a step that runs at most once, named `Port.method`.
+
+        Args:
+            port: any object; it is named by the protocol that its class implements, else by its class.
+            name: another name for it.
+        """
 
     def transaction(self) -> AbstractAsyncContextManager[Any]:
         """A psycopg connection whose work commits together with this step's row.

@@ -65,3 +65,13 @@ def undo_idempotency_key(instance_id: UUID, scope: str, name: str) -> str:
 def _material(kind: str, parts: tuple[str, ...]) -> bytes:
     lengths_and_parts = (f"{len(encoded)}:".encode() + encoded for encoded in (part.encode() for part in parts))
     return f"flowx.{kind}/1|".encode() + b"|".join(lengths_and_parts)
+
+
+def once_key(instance_id: UUID, path: str) -> str:
+    """What a step inside a capability gives to the outside: the same for every attempt of it in this run."""
+    return hashlib.sha256(_material("once", (str(instance_id), path))).hexdigest()[:40]
+
+
+def shared_once_key(application: str, labels: str, scope: str) -> str:
+    """The same for every run of an application that comes to these labels about one thing."""
+    return hashlib.sha256(_material("once-about", (application, labels, scope))).hexdigest()[:40]

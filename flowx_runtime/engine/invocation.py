@@ -34,12 +34,19 @@ class Answer:
 async def invoke(use: CapabilityUse, call: Call, request: Any, context: StepRun) -> Answer:
     """Call a capability; every exception of its own becomes an error value.
 
-    Cancellation and a journal that cannot be reached are no answers of the capability: they pass through.
+    Cancellation, a journal that cannot be reached and an instance that is somebody else's by now are no answers of the
+    capability: they pass through.
+
+    Raises:
+        Parked: a step inside the capability is to be tried again.
     """
     begun = time.perf_counter()
     try:
         value = await call(request, context)
+    except Disowned:
+        raise
     except Exception as error:  # whatever a capability raises fails the step, never the host
+        refuse_if_parked(context)
         return Answer(None, told(error, request, context), _since(begun))
     except (asyncio.CancelledError, GeneratorExit, SystemExit) as error:
         task = asyncio.current_task()
@@ -50,9 +57,17 @@ async def invoke(use: CapabilityUse, call: Call, request: Any, context: StepRun)
         defect = RuntimeError(f"the capability let {type(error).__name__} out")
         defect.__cause__ = error
         return Answer(None, told(defect, request, context), _since(begun))
+    refuse_if_parked(context)
     if use.result is not None and not isinstance(value, use.result):
         return Answer(None, wrong_result(use, value), _since(begun))
     return Answer(value, None, _since(begun))
+
+
+def refuse_if_parked(context: StepRun) -> None:
+    """Leave a body that went on although one of its steps is to be tried again: what it gives is not an answer."""
+    execution = context.execution
+    if execution is not None and execution.parked is not None:
+        raise execution.parked
 
 
 def told(error: Exception, request: Any, context: StepRun) -> StoredError:

@@ -17,6 +17,7 @@ from flowx_runtime.engine.documents import Documents
 from flowx_runtime.engine.failures import Disowned, SignalArrived
 from flowx_runtime.engine.identity import minted_at
 from flowx_runtime.engine.live import Live
+from flowx_runtime.engine.once.ledger import Ledger
 from flowx_runtime.engine.redaction import may_hold_secrets
 from flowx_runtime.engine.undo import ChildUndo, Undo, is_undo_of_child, undo_of_row
 from flowx_runtime.journal.contract import Journal
@@ -86,6 +87,8 @@ class Session:
         self.started = started
         self.deadline = deadline
         self.principal = principal
+        self.application = ""
+        self._ledger: Ledger | None = None
         self.depth: int | None = 0
         """How many inline parents it has; `None` where that is still to be looked up."""
         self.cancel_reason: str | None = None
@@ -156,6 +159,19 @@ class Session:
         for row in history.rows:
             session._remember(row)
         return session
+
+    @property
+    def ledger(self) -> Ledger:
+        """The steps inside capabilities that run at most once."""
+        if self._ledger is None:
+            self._ledger = Ledger(
+                self.instance_id,
+                self.documents,
+                store=self.journal,
+                fence=self.fence,
+                application=self.application,
+            )
+        return self._ledger
 
     @property
     def is_durable(self) -> bool:
@@ -264,6 +280,8 @@ class Session:
         delivery = None
         if self.parent is not None:
             delivery = Delivery(f"child/{self.instance_id}", f"{CHILD_FINISHED}{self.instance_id}", "{}")
+        # A child that ended after its parent had turned back told nobody.
+        self._taken += [each.delivery_id for each in self._inbox if each.signal_id.startswith(CHILD_FINISHED)]
         await self._write(state=state, output=output, error=error, release_lease=True, parent_delivery=delivery)
         self.state = state
         self.error = error

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from random import Random
 from typing import Any, ClassVar
 from uuid import UUID
 
+from flowx_runtime.authoring.backoff import Backoff
 from flowx_runtime.authoring.contexts import Logger
 from flowx_runtime.authoring.errors import FlowxError
 from flowx_runtime.engine.bag import Bag
 from flowx_runtime.engine.identity import idempotency_key, mint_id, undo_idempotency_key
+from flowx_runtime.engine.once.port import DurablePort, port_name
+from flowx_runtime.engine.once.run import Execution
 from flowx_runtime.engine.redaction import redact
 from flowx_runtime.journal.records import Captured
 
@@ -25,6 +28,12 @@ class TransactionUnavailable(FlowxError):
     """This step cannot commit together with its row: use a durable flow on PostgreSQL, in an async capability."""
 
     code: ClassVar[str] = "flow.transaction_unavailable"
+
+
+class OnceUnavailable(FlowxError):
+    """A context that no engine made has nowhere to keep the steps of a capability."""
+
+    code: ClassVar[str] = "flow.once_unavailable"
 
 
 class BoundLogger:
@@ -71,6 +80,7 @@ class StepRun:
 
     __slots__ = (
         "_ids",
+        "_known",
         "_random",
         "_seed",
         "attempt",
@@ -79,9 +89,11 @@ class StepRun:
         "compensating_for",
         "deadline",
         "effect_scope",
+        "execution",
         "flow_id",
         "instance_id",
         "name",
+        "open_execution",
         "principal",
         "randbits",
         "scope",
@@ -121,6 +133,12 @@ class StepRun:
         """Begins the step's transaction; `None` where the journal has none."""
         self.randbits: Callable[[int], int] = secrets.randbits
         """Where ids and seeds come from; a test host gives what repeats."""
+        self.open_execution: Callable[[StepRun], Execution] | None = None
+        """Begins to keep the steps that this execution runs once."""
+        self.execution: Execution | None = None
+        """Those steps, where there is one."""
+        self._known: tuple[UUID, ...] = ()
+        """Ids that an earlier attempt minted, which this one gets again."""
         self._ids: tuple[UUID, ...] = ()
         self._seed: int | None = None
         self._random: Random | None = None
@@ -134,12 +152,14 @@ class StepRun:
     def random(self) -> Random:
         """Seeded when it is first asked for; the seed is recorded."""
         if self._random is None:
-            self._seed = self.randbits(63)
+            if self._seed is None:
+                self._seed = self.randbits(63)
             self._random = Random(self._seed)
         return self._random
 
     def new_id(self) -> UUID:
-        minted = mint_id(self.utc_now, self.randbits)
+        so_far = len(self._ids)
+        minted = self._known[so_far] if so_far < len(self._known) else mint_id(self.utc_now, self.randbits)
         self._ids = (*self._ids, minted)
         return minted
 
@@ -162,6 +182,45 @@ class StepRun:
         if self.scope:
             facts["scope"] = self.scope
         return BoundLogger(facts, self.in_sight)
+
+    async def resume_execution(self) -> None:
+        """Read from outside what an earlier attempt read that left the body to come back to it."""
+        captured = await self._execution().resume()
+        if captured is not None:
+            self.utc_now = captured.utc_now or self.utc_now
+            self._known, self._seed = captured.ids, captured.random_seed
+
+    def once(
+        self,
+        label: str,
+        work: Callable[..., Any],
+        /,
+        *,
+        scope: object = None,
+        retry: Backoff | None = None,
+        returns: Any = None,
+    ) -> Awaitable[Any]:
+        """See `StepContext.once`."""
+        return self._execution().step(label, work, scope=scope, retry=retry, returns=returns)
+
+    def durable(self, port: Any, /, *, name: str | None = None) -> Any:
+        """See `StepContext.durable`."""
+        execution = self._execution()
+
+        def once(label: str, work: Callable[[], Awaitable[Any]]) -> Awaitable[Any]:
+            # Inside a step that has a label, the call is that step.
+            if execution.is_inside_a_step:
+                return work()
+            return execution.step(label, work, scope=None, retry=None, returns=None)
+
+        return DurablePort(port, name or port_name(port), once)
+
+    def _execution(self) -> Execution:
+        if self.execution is None:
+            if self.open_execution is None:
+                raise OnceUnavailable(f"{self.capability_id!r} runs where no steps are kept: run it in a flow")
+            self.execution = self.open_execution(self)
+        return self.execution
 
     def transaction(self) -> AbstractAsyncContextManager[Any]:
         """See `StepContext.transaction`."""

@@ -10,7 +10,8 @@ from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine import failures
 from flowx_runtime.engine.failures import FlowFailure, stored_error
 from flowx_runtime.engine.frame import Frame, Moved, Waits
-from flowx_runtime.engine.invocation import Answer, OpenTransaction, invoke, told, wrong_result
+from flowx_runtime.engine.invocation import Answer, OpenTransaction, invoke, refuse_if_parked, told, wrong_result
+from flowx_runtime.engine.once.run import Parked
 from flowx_runtime.engine.redaction import ValueRedacted, refuse_holes
 from flowx_runtime.engine.step_context import StepRun
 from flowx_runtime.engine.undo import takes_result, undo_of_step
@@ -49,6 +50,10 @@ async def step_in_memory(walker: Walker, frame: Frame, node: Step) -> Moved:
     request = request_of(walker, frame, node)
     try:
         value = await walker.guards.guarded(use, None)(request, context)
+        refuse_if_parked(context)
+    except Parked as parked:
+        await walker.pause(parked.gap)
+        return await step(walker, frame, node)
     except Exception as error:
         said = told(error, request, context)
         raise FlowFailure(said, _row(node, context, Answer(None, said, 0))) from error
@@ -79,7 +84,14 @@ async def perform(walker: Walker, frame: Frame, node: Step, scope: str) -> Waits
         if due is not None and walker.clock.now() < due:
             return (Wait(scope, node.index, due),)
     while True:
-        failed = await _attempt(walker, frame, node, scope)
+        try:
+            failed = await _attempt(walker, frame, node, scope)
+        except Parked as parked:
+            if session.is_durable and parked.gap > LONGEST_PAUSE:
+                return (Wait(scope, node.index, earliest(parked.due_at, session.deadline)),)
+            await walker.pause(parked.gap)
+            walker.check_deadline()
+            continue
         if failed is None:
             return ()
         error, row = failed.error, failed.row
@@ -139,7 +151,7 @@ def request_of(walker: Walker, frame: Frame, node: Step) -> Any:
 def _context(walker: Walker, frame: Frame, node: Step, scope: str, attempt: int) -> StepRun:
     session, now = walker.session, walker.clock.now()
     frame.bag.utc_now = now
-    return StepRun(
+    run = StepRun(
         now,
         session.instance_id,
         session.plan.flow_id,
@@ -153,12 +165,17 @@ def _context(walker: Walker, frame: Frame, node: Step, scope: str, attempt: int)
         None,
         frame.bag,
     )
+    run.open_execution = walker.open_execution
+    return run
 
 
 async def _attempt_in_journal(
     walker: Walker, frame: Frame, node: Step, context: StepRun, request: Any
 ) -> FlowFailure | None:
     session, use = walker.session, node.capability
+    if use.has_steps:
+        await context.resume_execution()
+        frame.bag.utc_now = context.utc_now
     transaction = _transaction(walker)
     if transaction is not None:
         context.step_transaction = transaction.join

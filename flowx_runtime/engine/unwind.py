@@ -16,6 +16,7 @@ from flowx_runtime.engine.clock import Clock, Pause
 from flowx_runtime.engine.documents import Documents
 from flowx_runtime.engine.failures import UNDO_UNREADABLE, Disowned, stored_error
 from flowx_runtime.engine.invocation import Answer, invoke
+from flowx_runtime.engine.once.run import Execution, Parked
 from flowx_runtime.engine.redaction import ValueRedacted
 from flowx_runtime.engine.session import Session
 from flowx_runtime.engine.step_context import StepRun
@@ -117,13 +118,21 @@ class Unwinder:
             effect_scope=undo.origin_scope,
             compensating_for=undo.compensates,
         )
+        context.open_execution = lambda run: Execution(
+            run, session.ledger, clock=self._clock.now, draw=self._random.random
+        )
         try:
             value = undo.value(session.documents)
         except (ValueError, ValueRedacted) as unreadable:
             # A contract that changed under a parked instance, or a value that was not kept; the other undos still run.
             answer = Answer(None, stored_error(unreadable, (session.input,), code=UNDO_UNREADABLE), 0)
         else:
-            answer = await invoke(undo.use, self._capabilities.call(undo.use), value, context)
+            try:
+                answer = await invoke(undo.use, self._capabilities.call(undo.use), value, context)
+            except Parked as parked:
+                # Going back does not park: what is half undone is worse than a pause.
+                await self._pause(min(parked.gap, _LONGEST_PAUSE))
+                return await self._attempt(session, undo)
         session.record(
             StepRow(
                 scope=undo.scope,

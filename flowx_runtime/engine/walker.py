@@ -6,6 +6,7 @@ predicate, selector and map therefore sees what it saw when it was first asked.
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, assert_never
 
@@ -17,6 +18,7 @@ from flowx_runtime.engine.failures import FlowFailure, failure, stored_error
 from flowx_runtime.engine.frame import Frame, Moved, Waits
 from flowx_runtime.engine.guards import Guards
 from flowx_runtime.engine.identity import event_id
+from flowx_runtime.engine.once.run import Execution
 from flowx_runtime.engine.session import Session
 from flowx_runtime.journal.records import Captured, Delivery, RowOutcome, StagedEvent, StepRow
 from flowx_runtime.plan.nodes import (
@@ -38,6 +40,7 @@ from flowx_runtime.plan.nodes import (
 from flowx_runtime.plan.plan import FailureEmit
 
 if TYPE_CHECKING:
+    from flowx_runtime.engine.step_context import StepRun
     from flowx_runtime.engine.sub_flow import Children
 
 
@@ -60,8 +63,12 @@ class Walker:
         self.random = random
         self.pause = pause
         self.children = children
+        self.open_execution = partial(self._open_execution)
         self._nodes = session.plan.nodes
         self._step = steps.step_in_memory if session.journal is None else steps.step
+
+    def _open_execution(self, run: StepRun) -> Execution:
+        return Execution(run, self.session.ledger, clock=self.clock.now, draw=self.random.random)
 
     async def walk(self, frame: Frame, start: int, end: int) -> Waits:
         """Go from `start` to `end`; gives the open waits, or nothing if `end` was reached.

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Protocol
 from uuid import UUID
 
 from flowx_runtime.authoring.errors import FlowxError
+from flowx_runtime.journal.once import OnceStore
 from flowx_runtime.journal.outbox import Outbox
 from flowx_runtime.journal.records import (
     TERMINAL,
@@ -53,7 +54,7 @@ class NotStorable(FlowxError):
     code: ClassVar[str] = "journal.not_storable"
 
 
-class Journal(Outbox, ScheduleStore, Protocol):
+class Journal(OnceStore, Outbox, ScheduleStore, Protocol):
     """Stores instances, their history and the events they stage."""
 
     async def start(self, instance: NewInstance, *, owner: str, ttl: timedelta) -> Started:

@@ -33,6 +33,8 @@ class CapabilityUse:
     """`None` for a capability that gives nothing back."""
     idempotent: bool = False
     side_effects: tuple[str, ...] = ()
+    has_steps: bool = False
+    """Whether its body has steps that run once: what they left is read before it is entered again."""
 
 
 @dataclass(frozen=True, slots=True)

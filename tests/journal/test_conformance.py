@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
+import once_checks  # noqa: F401  # adds its checks to CHECKS
 import outbox_checks  # noqa: F401  # adds its checks to CHECKS
 import pytest
 from journal_checks import CHECKS

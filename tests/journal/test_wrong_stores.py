@@ -8,12 +8,14 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import once_checks  # noqa: F401  # adds its checks to CHECKS
 import outbox_checks  # noqa: F401  # adds its checks to CHECKS
 import pytest
 from journal_checks import CHECKS
 from schedule_checks import SCHEDULE_CHECKS
 
 from flowx_runtime.journal.memory import MemoryJournal
+from flowx_runtime.journal.once import OnceRecord
 from flowx_runtime.journal.outbox import EventClaim, Settlement
 from flowx_runtime.journal.records import Claimed, Commit, Committed, Delivery, History, Refusal, Refused, Started
 from flowx_runtime.journal.schedules import ScheduleRow
@@ -181,16 +183,46 @@ class KeepsOneScheduleOfAFlow(MemoryJournal):
         return await super().save_schedule(row)
 
 
+class TakesRecordsFromAnyone(MemoryJournal):
+    """Lets a former owner record what a step left."""
+
+    def _write_refused(self, instance_id: UUID, fencing_token: int) -> Refused | None:
+        return super()._write_refused(instance_id, 10**9)
+
+
+class RecordsASecondResult(MemoryJournal):
+    """Takes a second result of a step for a correction."""
+
+    async def record_once(
+        self, instance_id: UUID, records: Sequence[OnceRecord], *, fencing_token: int
+    ) -> Refused | None:
+        for record in records:
+            self._once.get(instance_id, {}).pop(record.path, None)
+        return await super().record_once(instance_id, records, fencing_token=fencing_token)
+
+
+class MixesUpPathsThatBeginAlike(MemoryJournal):
+    """Takes every path that begins with the same letters for one below."""
+
+    async def once_records(self, instance_id: UUID, path: str) -> Sequence[OnceRecord]:
+        kept = self._once.get(instance_id, {})
+        return [kept[at] for at in sorted(kept) if at.startswith(path)]
+
+
 FAULTS = [
-    (TakesTheLastSave, "a_save_that_has_not_seen_the_latest_is_refused_and_changes_nothing"),
-    (TakesTheLastSave, "of_twenty_concurrent_saves_of_one_revision_one_is_stored"),
-    (RevivesWhatWasRemoved, "only_who_has_seen_the_latest_removes_a_schedule"),
-    (KeepsOneScheduleOfAFlow, "schedules_differ_by_flow_expression_and_zone"),
+    (TakesRecordsFromAnyone, "a_former_owner_records_nothing"),
+    (RecordsASecondResult, "a_failure_is_replaced_and_what_is_done_is_not"),
+    (RecordsASecondResult, "of_two_that_finish_one_step_at_the_same_time_one_is_recorded"),
+    (MixesUpPathsThatBeginAlike, "once_records_are_those_of_a_path_and_below_it"),
     (HandsOutWhatSomebodyHas, "an_instance_is_given_to_one_claim_at_a_time"),
     (HandsOutWhatSomebodyHas, "concurrent_claims_share_the_instances"),
     (LetsLaterEventsPass, "an_event_that_failed_waits_and_those_behind_it_wait_too"),
     (TakesFailuresFromAnyone, "a_lapsed_claim_is_no_claim_and_its_failures_do_not_count"),
     (PrunesWhatIsUnpublished, "an_event_stays_with_its_instance_until_it_is_published_or_dropped"),
+    (TakesTheLastSave, "a_save_that_has_not_seen_the_latest_is_refused_and_changes_nothing"),
+    (TakesTheLastSave, "of_twenty_concurrent_saves_of_one_revision_one_is_stored"),
+    (RevivesWhatWasRemoved, "only_who_has_seen_the_latest_removes_a_schedule"),
+    (KeepsOneScheduleOfAFlow, "schedules_differ_by_flow_expression_and_zone"),
     (ParksOverACancel, "a_parked_instance_that_is_to_be_cancelled_is_given_out_however_it_came_to_park"),
     (PrunesWhatIsUnpublished, "an_event_that_is_not_published_keeps_its_instance"),
     (PrunesWhatIsUnpublished, "a_child_is_kept_for_as_long_as_its_parent_is_open"),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from flowx_runtime.journal.memory.once import MemoryOnce
 from flowx_runtime.journal.memory.outbox import MemoryOutbox
 from flowx_runtime.journal.memory.schedules import MemorySchedules
 from flowx_runtime.journal.records import (
@@ -60,7 +61,7 @@ class _Entry:
         return History(self.row, tuple(self.rows), self.pending())
 
 
-class MemoryJournal(MemoryOutbox, MemorySchedules):
+class MemoryJournal(MemoryOnce, MemoryOutbox, MemorySchedules):
     """The journal contract over dictionaries.
 
     Args:
@@ -71,6 +72,7 @@ class MemoryJournal(MemoryOutbox, MemorySchedules):
         super().__init__(clock)
         self._entries: dict[UUID, _Entry] = {}
         self._schedules = {}
+        self._once = {}
 
     async def start(self, instance: NewInstance, *, owner: str, ttl: timedelta) -> Started:
         existing = self._entries.get(instance.instance_id)
@@ -179,6 +181,7 @@ class MemoryJournal(MemoryOutbox, MemorySchedules):
         for entry in gone:
             del self._entries[entry.row.instance_id]
             self._forget_events(entry.row.instance_id)
+            self._once.pop(entry.row.instance_id, None)
         return Pruned(
             instances=len(gone),
             steps=sum(len(entry.rows) for entry in gone),
@@ -245,12 +248,21 @@ class MemoryJournal(MemoryOutbox, MemorySchedules):
         if self._is_live(entry.lease):
             entry.lease = replace(entry.lease, expires_at=self._clock())
 
-    def _refusal(self, entry: _Entry, commit: Commit) -> Refused | None:
-        """Every check comes before the first write, so a refused commit changes nothing."""
-        if commit.fencing_token < entry.row.fence:
+    def _write_refused(self, instance_id: UUID, fencing_token: int) -> Refused | None:
+        entry = self._entries.get(instance_id)
+        if entry is None:
+            return Refused(Refusal.UNKNOWN_INSTANCE)
+        if fencing_token < entry.row.fence:
             return Refused(Refusal.FENCED_OUT, f"the fence is at {entry.row.fence}")
         if entry.row.state.is_terminal:
             return Refused(Refusal.INSTANCE_TERMINAL, f"the instance is {entry.row.state.value}")
+        return None
+
+    def _refusal(self, entry: _Entry, commit: Commit) -> Refused | None:
+        """Every check comes before the first write, so a refused commit changes nothing."""
+        refused = self._write_refused(commit.instance_id, commit.fencing_token)
+        if refused is not None:
+            return refused
         fresh = set[tuple[str, int, int]]()
         for row in commit.rows:
             key = (row.scope, row.step_id, row.attempt)

@@ -19,6 +19,7 @@ from flowx_runtime.journal.postgres.documents import (
 )
 from flowx_runtime.journal.postgres.group_writer import AT_A_TIME, GroupWriter
 from flowx_runtime.journal.postgres.migrating import check, migrate
+from flowx_runtime.journal.postgres.once import PostgresOnce
 from flowx_runtime.journal.postgres.outbox import PostgresOutbox
 from flowx_runtime.journal.postgres.queries import queries
 from flowx_runtime.journal.postgres.repeats import ALSO_OF_A_REPEAT, answer_to_repeat
@@ -44,7 +45,7 @@ from flowx_runtime.journal.records import (
 )
 
 
-class PostgresJournal(PostgresOutbox, PostgresSchedules):
+class PostgresJournal(PostgresOnce, PostgresOutbox, PostgresSchedules):
     """Instances and their history in one schema of a database. Make it with `open`.
 
     Every write is one statement, and writes that wait at the same time share one.

@@ -193,3 +193,12 @@ returning revision;
 delete from {schema}.flow_schedule
 where flow_id = %(flow_id)s and cron = %(cron)s and time_zone = %(time_zone)s and revision = %(revision)s
 returning revision;
+
+-- name: once_records
+-- Locks nothing.
+select path, is_done, value::text, type, attempts, error, due_at from {schema}.flow_once
+    where instance_id = %s and (path = %s or starts_with(path, %s)) order by path collate "C";
+
+-- name: record_once
+-- Locks the instance row.
+select * from {schema}.record_once(%s, %s, %s);

@@ -1,0 +1,236 @@
+"""One execution of a capability that has steps of its own: runs each unless it has run, says when to come back."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from flowx_runtime.authoring.backoff import Backoff
+from flowx_runtime.authoring.errors import FlowError
+from flowx_runtime.authoring.vocabulary import Category
+from flowx_runtime.engine.failures import UNHANDLED, Disowned, stored_error
+from flowx_runtime.engine.identity import once_key, shared_once_key
+from flowx_runtime.engine.once.kept import ResultNotKept, error_again, error_type, give_back, keep
+from flowx_runtime.engine.once.path import (
+    execution_path,
+    helpers_between,
+    numbered,
+    refuse_label,
+    retried,
+)
+from flowx_runtime.journal.contract import JournalUnavailable
+from flowx_runtime.journal.once import OnceRecord
+from flowx_runtime.journal.records import Captured, StoredError
+
+if TYPE_CHECKING:
+    from flowx_runtime.engine.once.ledger import Ledger
+    from flowx_runtime.engine.step_context import StepRun
+
+_MAY_PASS: Final = frozenset({Category.UNAVAILABLE, Category.INTERNAL})
+"""What waiting can change. The others are decisions: asked again, they are the same."""
+
+_INSIDE: ContextVar[tuple[Execution, str, str] | None] = ContextVar("flowx_once_inside", default=None)
+"""The step whose callable is running: its execution, its path for what runs inside it, and its labels."""
+
+
+class Parked(BaseException):
+    """A step failed and is to be tried again later: the body is left, and entered again from the top.
+
+    No `Exception`: a body's own `try` is to see the last failure and no other.
+    """
+
+    def __init__(self, path: str, due_at: datetime, gap: timedelta) -> None:
+        super().__init__(f"{path} is tried again at {due_at.isoformat()}")
+        self.due_at = due_at
+        self.gap = gap
+
+
+class Execution:
+    """The steps of one execution of a capability: of one step of a flow, in one scope, whatever the attempt."""
+
+    __slots__ = ("_clock", "_draw", "_ledger", "_passes", "_run", "_written", "parked", "path")
+
+    def __init__(
+        self, run: StepRun, ledger: Ledger, *, clock: Callable[[], datetime], draw: Callable[[], float]
+    ) -> None:
+        self._run = run
+        self._ledger = ledger
+        self._clock = clock
+        self._draw = draw
+        self._passes: Counter[str] = Counter()
+        self._written: Captured | None = None
+        self.path = execution_path(run.flow_id, run.name, run.scope, is_undo=run.compensating_for is not None)
+        self.parked: Parked | None = None
+        """Set when a step is to be tried again; whatever the body then still does, it is left."""
+
+    async def resume(self) -> Captured | None:
+        """What an earlier attempt at this execution read from outside, so that this one reads the same."""
+        await self._ledger.load(self.path)
+        record = self._ledger.find(self.path)
+        if record is None or record.value is None:
+            return None
+        self._written = _captured(record.value)
+        return self._written
+
+    def step(
+        self, label: str, work: Callable[..., Any], *, scope: object, retry: Backoff | None, returns: Any
+    ) -> Awaitable[Any]:
+        """A step, named now by where it is called from, and run when it is awaited."""
+        refuse_label(label)
+        if not callable(work):
+            raise TypeError(
+                f"step {label!r} was given a {type(work).__name__} and needs something to call: "
+                f"ctx.once({label!r}, lambda: …)"
+            )
+        if retry is not None and retry.attempts is None:
+            raise ValueError(f"step {label!r} would be tried for ever: cap its retry with .max_attempts(n)")
+        inside = _INSIDE.get()
+        if inside is not None and inside[0] is not self:
+            inside = None
+        above, labels = (self.path, "") if inside is None else inside[1:]
+        helpers = helpers_between(self._run, is_inside_a_step=inside is not None)
+        path = "/".join((above, *helpers, label))
+        passes = self._passes[path]
+        self._passes[path] += 1
+        own = numbered(label, passes)
+        labels = f"{labels}/{own}" if labels else own
+        return self._once(numbered(path, passes), labels, work, scope=scope, retry=retry, returns=returns)
+
+    @property
+    def is_inside_a_step(self) -> bool:
+        """Whether the callable of a step is what runs."""
+        inside = _INSIDE.get()
+        return inside is not None and inside[0] is self
+
+    async def _once(
+        self,
+        path: str,
+        labels: str,
+        work: Callable[..., Any],
+        *,
+        scope: object,
+        retry: Backoff | None,
+        returns: Any,
+    ) -> Any:
+        ledger = self._ledger
+        await ledger.load(self.path)
+        found = ledger.find(path)
+        if found is not None and found.is_done:
+            if found.error is not None:
+                raise ResultNotKept(found.error.detail)
+            assert found.value is not None
+            return give_back(found.value, found.type, returns, ledger.documents, ledger.instance_id)
+        failed = 0 if found is None else found.attempts
+        if found is not None and found.error is not None:
+            self._wait_or_fail(path, found, retry)
+        entered = _INSIDE.set((self, retried(path, failed), labels))
+        try:
+            value = work(self._key(path, labels, scope)) if _takes_key(work) else work()
+            if inspect.isawaitable(value):
+                value = await value
+        except (JournalUnavailable, Disowned):
+            raise
+        except Exception as error:
+            if retry is not None:
+                await self._note_failure(path, failed + 1, error, retry)
+            raise
+        finally:
+            _INSIDE.reset(entered)
+        try:
+            kept = keep(value, returns, ledger.documents, ledger.instance_id)
+        except ResultNotKept as lost:
+            # It has run: what must not happen now is that it runs again.
+            told = StoredError(lost.code, lost.category.value, str(lost))
+            await self._write(OnceRecord(path, is_done=True, attempts=failed + 1, error=told))
+            raise
+        await self._write(OnceRecord(path, is_done=True, value=kept.value, type=kept.type, attempts=failed + 1))
+        return value
+
+    def _wait_or_fail(self, path: str, found: OnceRecord, retry: Backoff | None) -> None:
+        """Come to a step that failed: leave again until it is due, or fail as it failed for good."""
+        assert found.error is not None
+        if retry is None or retry.attempts is None or found.attempts >= retry.attempts or found.due_at is None:
+            raise error_again(found.error, found.type)
+        now = self._clock()
+        if now < found.due_at:
+            self._park(path, found.due_at, found.due_at - now)
+
+    async def _note_failure(self, path: str, attempts: int, error: Exception, retry: Backoff) -> None:
+        """Record a failed attempt.
+
+        Raises:
+            Parked: there is another one to come.
+        """
+        told = stored_error(error, tuple(self._run.in_sight()), code=UNHANDLED)
+        record = OnceRecord(path, is_done=False, type=error_type(error), attempts=attempts, error=told)
+        may_pass = not isinstance(error, FlowError) or error.category in _MAY_PASS
+        if not may_pass or retry.attempts is None or attempts >= retry.attempts:
+            await self._write(record)
+            return
+        gap = retry.gap(attempts - 1, draw=self._draw())
+        due_at = self._clock() + gap
+        await self._write(replace(record, due_at=due_at))
+        self._park(path, due_at, gap)
+
+    def _park(self, path: str, due_at: datetime, gap: timedelta) -> None:
+        self.parked = Parked(path, due_at, gap)
+        raise self.parked
+
+    async def _write(self, record: OnceRecord) -> None:
+        """Keep a record, and with it what the body has read from outside so far."""
+        captured = self._run.captured()
+        before = self._written
+        if before is not None and len(before.ids) > len(captured.ids):
+            captured = replace(captured, ids=before.ids)  # this attempt has not come as far yet
+        if captured == before:
+            await self._ledger.write(record)
+            return
+        of_execution = OnceRecord(self.path, is_done=False, value=_text(captured), attempts=0)
+        await self._ledger.write(of_execution, record)
+        self._written = captured
+
+    def _key(self, path: str, labels: str, scope: object) -> str:
+        if scope is None:
+            return once_key(self._ledger.instance_id, path)
+        # An element of a flow's loop is a step of its own also where all of them are about one thing.
+        element = self._run.effect_scope
+        return shared_once_key(self._ledger.application, f"{labels}@{element}" if element else labels, str(scope))
+
+
+def _takes_key(work: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(work).parameters.values()
+    except (ValueError, TypeError):
+        return False
+    return any(
+        item.default is item.empty and item.kind in (item.POSITIONAL_ONLY, item.POSITIONAL_OR_KEYWORD)
+        for item in parameters
+    )
+
+
+def _text(captured: Captured) -> str:
+    now = captured.utc_now
+    return json.dumps(
+        {
+            "utc_now": None if now is None else now.isoformat(),
+            "ids": [str(minted) for minted in captured.ids],
+            "random_seed": captured.random_seed,
+        }
+    )
+
+
+def _captured(text: str) -> Captured:
+    document = json.loads(text)
+    now = document["utc_now"]
+    return Captured(
+        None if now is None else datetime.fromisoformat(now),
+        tuple(UUID(minted) for minted in document["ids"]),
+        document["random_seed"],
+    )
