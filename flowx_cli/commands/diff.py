@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -78,6 +81,19 @@ def command(
     raise SystemExit(exits.CHECK_SAYS_NO if report.fails_on(least) else exits.NOTHING_FOUND)
 
 
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Everything read here is needed until the end: looking for garbage among it takes longer than comparing it."""
+    was_collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_collecting:
+            gc.enable()
+
+
+@_without_collecting()
 def _files(old: Path, new: Path) -> Report:
     from flowx_compiler.diff.compare import compare
     from flowx_compiler.diff.document import read_manifest
@@ -86,6 +102,7 @@ def _files(old: Path, new: Path) -> Report:
     return compare(read_manifest(before, str(old)), read_manifest(after, str(new)))
 
 
+@_without_collecting()
 def _against(revision: str, manifest: Path | None, old: Path | None, new: Path | None, *, is_exact: bool) -> Report:
     from flowx_compiler.diff.compare import compare
     from flowx_compiler.diff.document import read_manifest

@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from flowx_compiler.diff.comparison import Comparison
 from flowx_compiler.diff.differences import Change, Difference
 from flowx_compiler.diff.rule import Finding, Rule, Verdict
-from flowx_compiler.diff.uses import Direction
-
-_SHOWN = 5
+from flowx_compiler.diff.uses import Direction, Met
 
 
 def contract_findings(
@@ -34,7 +32,7 @@ def contract_findings(
                 _joined([difference.old for _, difference in found]),
                 _joined([difference.new for _, difference in found]),
                 summary=f"{rule.title} ({'; '.join(details)})" if details else rule.title,
-                hurt=_hurt(rule, met.users),
+                hurt=_hurt(rule, met),
                 advice=advice(rule, first),
             )
 
@@ -47,12 +45,6 @@ def _joined(texts: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys(text for text in texts if text))
 
 
-def _hurt(rule: Rule, users: Sequence[str]) -> str:
-    if rule.verdict is Verdict.BREAKING:
-        return _listed(users)
-    return f"{rule.hurt}; seen by {_listed(users)}"
-
-
-def _listed(users: Sequence[str]) -> str:
-    rest = len(users) - _SHOWN
-    return "; ".join(users[:_SHOWN]) + (f"; and {rest} more" if rest > 0 else "")
+def _hurt(rule: Rule, met: Met) -> str:
+    users = "; ".join(met.users) + (f"; and {met.further_users} more" if met.further_users else "")
+    return users if rule.verdict is Verdict.BREAKING else f"{rule.hurt}; seen by {users}"

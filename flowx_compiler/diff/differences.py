@@ -29,6 +29,7 @@ from flowx_compiler.diff.shapes import (
     describe,
     normalise,
 )
+from flowx_compiler.diff.unchanged import references
 
 
 class Change(Enum):
@@ -105,10 +106,20 @@ class Contracts:
         known = self._definitions.get((old, new))
         if known is None:
             self.comparisons += 1
-            walk = _Walk(self)
-            walk.shapes("", self.shape(old, is_new=False), self.shape(new, is_new=True))
-            known = self._definitions[old, new] = walk.definition()
+            known = self._definitions[old, new] = self._unchanged(old, new) or self._compared(old, new)
         return known
+
+    def _unchanged(self, old: str, new: str) -> Definition | None:
+        # As text, because to Python 1, 1.0 and True are equal.
+        if old != new or old not in self.old or repr(self.old[old]) != repr(self.new.get(old)):
+            return None
+        leads_to = references(self.old[old], old)
+        return None if leads_to is None else Definition((), tuple((name, name) for name in leads_to))
+
+    def _compared(self, old: str, new: str) -> Definition:
+        walk = _Walk(self)
+        walk.shapes("", self.shape(old, is_new=False), self.shape(new, is_new=True))
+        return walk.definition()
 
     def are_equal(self, old: str, new: str) -> bool:
         """Whether two contracts have one shape, whatever they and the contracts inside are called.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from itertools import islice
 from typing import TypeAlias
 
 from flowx_compiler.diff.callers import Callers
@@ -84,6 +85,9 @@ class Met:
     new: str
     definition: Definition
     users: tuple[str, ...]
+    """The first few, in words."""
+    further_users: int
+    """How many there are beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,9 @@ class Usage:
         """The differing pairs of one side."""
         return self.accepted if direction is Direction.ACCEPTED else self.produced
 
+
+_NAMED = 5
+"""As many as a finding has room for."""
 
 ContractPair: TypeAlias = tuple[str, str]
 
@@ -167,17 +174,25 @@ def _met(
     callers: Callers,
 ) -> Iterator[Met]:
     uses = sorted((use.who(callers), pair) for use, pair in told if use.place.direction is direction)
-    reaching = _reaching(definitions, [pair for _, pair in uses])
+    numbers = {who: number for number, who in enumerate(dict.fromkeys(who for who, _ in uses))}
+    reaching = _reaching(definitions, [(numbers[who], pair) for who, pair in uses])
+    everyone = tuple(numbers)
     for pair in sorted(pair for pair, definition in definitions.items() if definition.differences):
-        who = tuple(dict.fromkeys(uses[number][0] for number in _numbers(reaching.get(pair, 0))))
-        if who:
-            yield Met(*pair, definitions[pair], who)
+        bits = reaching.get(pair, 0)
+        if bits:
+            named = tuple(everyone[number] for number in islice(_numbers(bits), _NAMED))
+            yield Met(*pair, definitions[pair], named, bits.bit_count() - len(named))
 
 
 def _moved_marks(
     contracts: Contracts, definitions: Mapping[ContractPair, Definition], holding: list[tuple[Use, ContractPair]]
 ) -> Iterator[MovedMarks]:
-    reaching = _reaching(definitions, [pair for _, pair in holding])
+    has_moved = any(
+        difference.change in (Change.MARKED, Change.UNMARKED)
+        for definition in definitions.values()
+        for difference in definition.differences
+    )
+    reaching = _reaching(definitions, [(number, pair) for number, (_, pair) in enumerate(holding)]) if has_moved else {}
     moved: dict[int, dict[Change, set[str]]] = {}
     for pair, definition in definitions.items():
         for difference in definition.differences:
@@ -207,12 +222,14 @@ def _listed_only(contracts: Contracts, here: TypeRef, there: TypeRef, *, is_new:
     return {member.name for model in models for member in model.fields if not member.is_sensitive} & names
 
 
-def _reaching(definitions: Mapping[ContractPair, Definition], roots: list[ContractPair]) -> dict[ContractPair, int]:
-    """For each pair, which roots lead to it, as a set of bits: contracts are shared by hundreds of flows."""
+def _reaching(
+    definitions: Mapping[ContractPair, Definition], roots: list[tuple[int, ContractPair]]
+) -> dict[ContractPair, int]:
+    """For each pair, which numbers lead to it, as a set of bits: contracts are shared by hundreds of flows."""
     reaching: dict[ContractPair, int] = {}
-    for number, root in enumerate(roots):
+    for number, root in roots:
         reaching[root] = reaching.get(root, 0) | 1 << number
-    order = _callers_first(definitions, roots)
+    order = _callers_first(definitions, reaching)
     # Without recursive contracts one pass is enough, and a second one sees that nothing moved.
     moved = any(definition.differences for definition in definitions.values())
     while moved:

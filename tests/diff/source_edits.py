@@ -321,8 +321,8 @@ EDITS = (
         "211",
         "a type that cannot be read",
         "    street: str\n",
-        "    street: str\n    weight: Weight\n",
-        ("    street: str\n", "    street: str\n    weight: int\n"),
+        "    street: Weight\n",
+        ("    street: str\n", "    street: int\n"),
         also=(("from typing import Literal\n", "from typing import Literal\n\nfrom elsewhere import Weight\n"),),
     ),
     Edit(

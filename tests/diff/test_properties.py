@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flowx_compiler.diff.differences import Contracts
 from flowx_compiler.diff.registry import rules
 from tests.diff.cases import FIRES, SILENT, Fires, Silent
 from tests.diff.sample import Document, findings, report, sample, told
@@ -154,3 +155,24 @@ def test_what_is_no_schema_is_compared_as_it_stands(old: Any, new: Any) -> None:
     before["contracts"]["shop.Mail"], after["contracts"]["shop.Mail"] = old, new
     assert findings(before, before) == []
     assert bool(findings(before, after)) == bool(findings(after, before))
+
+
+@given(st.one_of(shapes, junk, junk.map(lambda value: {"type": "object", "properties": {"x": value}})))
+@settings(max_examples=300, deadline=None)
+def test_what_stands_word_for_word_is_spared_the_comparison_and_leads_to_the_same_contracts(schema: Any) -> None:
+    contracts = Contracts({"shop.X": schema}, {"shop.X": schema})
+    spared = contracts._unchanged("shop.X", "shop.X")
+    compared = contracts._compared("shop.X", "shop.X")
+    assert compared.differences == ()
+    assert spared is None or (set(spared.leads_to), spared.is_uncompared) == (set(compared.leads_to), False)
+    assert spared is None or not compared.is_uncompared
+
+
+def test_usual_contracts_are_spared_and_what_python_takes_for_equal_is_not() -> None:
+    plain = sample()["contracts"]
+    contracts = Contracts(plain, plain)
+    assert all(contracts._unchanged(name, name) is not None for name in plain)
+    for old, new in ((1, True), (1, 1.0), (0, False)):
+        pair = Contracts({"x": {"enum": [old]}}, {"x": {"enum": [new]}})
+        assert pair.old == pair.new
+        assert pair._unchanged("x", "x") is None
