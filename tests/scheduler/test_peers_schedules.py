@@ -34,7 +34,8 @@ def test_p43_in_twenty_years_every_local_day_has_its_one_occurrence(zone: str) -
             for at in CronExpression(cron, zone).between(utc("2020-01-02T12:00"), utc("2040-01-02T12:00"))
         ]
         assert days == [days[0] + timedelta(days=n) for n in range(len(days))]
-        assert (days[0], days[-1]) >= (date(2020, 1, 2), date(2040, 1, 1))
+        assert days[0] <= date(2020, 1, 4)
+        assert days[-1] >= date(2040, 1, 1)
 
 
 async def test_p44_around_a_change_of_clocks_a_nightly_flow_runs_once_a_night() -> None:
@@ -81,8 +82,8 @@ async def test_p46_every_occurrence_is_counted_for_what_became_of_it(caplog: pyt
     row = await scene.row()
     assert (row.fired, row.skipped, row.lost) == (1, 6, 17)
     assert len(await scene.fired()) == row.fired
-    assert "skipped 6 missed occurrences" in caplog.text
-    assert "lost 17 occurrences" in caplog.text
+    assert "skipped 6 of its occurrences" in caplog.text
+    assert "lost 17 of its occurrences" in caplog.text
 
 
 async def test_p47_a_schedule_has_a_zone_of_its_own_and_no_hidden_limit_of_lateness() -> None:

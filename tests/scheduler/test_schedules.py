@@ -128,7 +128,9 @@ async def test_what_is_older_than_the_horizon_is_lost_and_said(caplog: pytest.Lo
         ("offer.window.close", "skipped"): 0,
     }
     assert (await scene.row()).lost == 165
-    assert "lost 165 occurrences after 2026-08-01 16:30:00+00:00" in caplog.text
+    assert (
+        "lost 165 of its occurrences after 2026-08-01 16:30:00+00:00: they were due more than PT3H ago" in caplog.text
+    )
 
 
 async def test_a_day_of_minutes_is_caught_up_in_batches() -> None:
@@ -193,6 +195,19 @@ async def test_jitter_moves_when_and_never_which() -> None:
     assert len(set(delays)) == 3
     assert all(timedelta(0) < delay < window for delay in delays)
     assert await scene.fired() == ["08-01 17:00", "08-01 18:00", "08-01 19:00"]
+
+
+async def test_an_occurrence_that_its_jitter_holds_back_is_not_late() -> None:
+    scene = Scene(flow(schedule("0 * * * *", jitter=timedelta(minutes=50), missed_fire=SKIP)), at="2026-08-01T16:30:00")
+    await register(scene.node())
+    back = scene.node()
+    await register(back)
+    scene.clock.at("2026-08-01T17:02:00")
+    assert await back.sweep_once() == 0
+    (fire,) = (await scene.row()).planned
+    assert fire.release_at > scene.clock.now()
+    scene.clock.instant = fire.release_at
+    assert await back.sweep_once() == 1
 
 
 # What changes between two occurrences

@@ -6,6 +6,7 @@ import logging
 from collections import Counter
 from datetime import datetime, timedelta
 
+from flowx_runtime.authoring.durations import format_duration
 from flowx_runtime.journal.schedules import ScheduleRow
 from flowx_runtime.scheduler.cron.decisions import Decision
 
@@ -50,15 +51,16 @@ class Reports:
         since = row.considered_until
         if decision.lost:
             _LOG.warning(
-                "the schedule %s lost %s occurrences after %s: they were due more than %s ago and no node served it",
+                "the schedule %s lost %s of its occurrences after %s: they were due more than %s ago and no node "
+                "served it",
                 named(row.key),
                 decision.lost,
                 since,
-                self._catch_up,
+                format_duration(self._catch_up),
             )
         if decision.skipped:
             _LOG.warning(
-                "the schedule %s skipped %s missed occurrences after %s, as its `missed_fire` says",
+                "the schedule %s skipped %s of its occurrences after %s: missed, as `missed_fire` says",
                 named(row.key),
                 decision.skipped,
                 since,
