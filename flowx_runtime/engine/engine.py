@@ -121,7 +121,7 @@ class Engine:
         assert self._journal is not None
         instance_id = lease.instance_id
         live = live or Live()
-        self._held[instance_id] = time.monotonic()
+        since = self._held[instance_id] = time.monotonic()
         try:
             if input is None:
                 input = self.documents.restored(plan.input, history.instance.input, instance_id)
@@ -150,7 +150,9 @@ class Engine:
             await self._give_up(lease)
             raise
         finally:
-            del self._held[instance_id]
+            # A run that lost its lease may still be under way when this node has taken the instance up anew.
+            if self._held.get(instance_id) is since:
+                del self._held[instance_id]
 
     async def run_session(self, session: Session) -> Ended:
         """One pass over a session.
@@ -210,7 +212,7 @@ class Engine:
         """Write the failing row and the turn backwards as one, then go back."""
         session = walker.session
         if failed.row is not None:
-            session.record(failed.row)
+            session.record(failed.row, taken=failed.taken)
         if session.cancel_reason is not None:
             await self._cancel_children(session, session.cancel_reason)
         session.stage(self._failure_events(walker, frame, failed.error))
