@@ -110,7 +110,7 @@ async def test_p48_no_process_has_to_be_up_and_the_same_cron_twice_is_two_schedu
 async def test_p49_a_schedule_is_evaluated_in_the_zone_it_is_stored_under() -> None:
     scene = Scene(at="2026-08-01T14:00:00")
     await register(scene.node(flow(schedule("0 9 * * *", "Europe/Berlin"))))
-    moved = scene.node(flow(schedule("0 9 * * *", "America/New_York")))
+    moved = scene.node(flow(schedule("0 9 * * *", "America/New_York"), version="1.0.1"))
     await register(moved)
     (row,) = await scene.journal.schedules([FLOW])
     assert row.time_zone == "America/New_York", "the other zone is another schedule, and is gone with its declaration"

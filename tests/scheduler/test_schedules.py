@@ -261,6 +261,14 @@ async def test_a_schedule_that_was_changed_fires_no_occurrence_of_before() -> No
     assert [row.cron for row in await scene.journal.schedules(["offer.window.close"])] == ["0 * * * *"]
 
 
+async def test_no_node_takes_a_schedule_from_others_of_its_version() -> None:
+    scene = Scene()
+    serving = scene.node(flow(schedule("0 * * * *")))
+    await register(serving, scene.node(flow(schedule("30 * * * *"))), scene.node(flow(version="0.9.0")))
+    scene.clock.at("2026-08-01T17:00:00")
+    assert await serving.sweep_once() == 1
+
+
 async def test_a_flow_whose_schedule_is_gone_fires_no_more_on_any_node(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene()
     old = scene.node(flow(schedule()))

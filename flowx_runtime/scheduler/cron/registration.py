@@ -22,10 +22,11 @@ class Registration:
 def registration(
     rows: Collection[ScheduleRow], scheduled: Collection[Scheduled], versions: Mapping[str, str], now: datetime
 ) -> Registration:
-    """Begin what is new at `now`, go on with what is there, and withdraw what its flow no longer declares.
+    """Begin what is new at `now`, go on with what is there, and withdraw what a newer version no longer declares.
 
-    What has been withdrawn begins anew when it is declared again, so that it owes nothing for the time between.
-    A row that a newer version serves is left to it, and so is one with something still to start.
+    What has been withdrawn begins anew when it is declared again, so that it owes nothing for the time between. A row
+    that this or a newer version serves is left alone, so that no node takes a schedule from others of its version;
+    so is one with something still to start.
 
     Args:
         rows: all rows of the flows.
@@ -38,9 +39,7 @@ def registration(
     return Registration(
         tuple(_saved(found, scheduled, now)),
         tuple(
-            row
-            for row in rows
-            if row.key not in declared and not row.planned and not _is_newer(row, versions[row.flow_id])
+            row for row in rows if row.key not in declared and not row.planned and _is_older(row, versions[row.flow_id])
         ),
     )
 
@@ -52,9 +51,9 @@ def _saved(
         row = found.get(each.key)
         if row is None:
             yield ScheduleRow(*each.key, flow_version=each.version, considered_until=now)
-        elif precedence(row.flow_version) < precedence(each.version):
+        elif _is_older(row, each.version):
             yield replace(row, flow_version=each.version)
 
 
-def _is_newer(row: ScheduleRow, version: str) -> bool:
-    return precedence(row.flow_version) > precedence(version)
+def _is_older(row: ScheduleRow, version: str) -> bool:
+    return precedence(row.flow_version) < precedence(version)

@@ -31,7 +31,7 @@ class Reports:
         _LOG.info("the schedule %s is no longer declared and was withdrawn", named(key))
 
     def withdrawn(self, key: tuple[str, str, str]) -> None:
-        """Another node has such a version; said once."""
+        """A node has such a version; said once."""
         if key not in self._withdrawn:
             self._withdrawn.add(key)
             _LOG.warning(
