@@ -128,7 +128,7 @@ def _keep_failures(session: Session, endings: Mapping[int, Ending], *, all_but_f
     failed = [ending for ending in endings.values() if isinstance(ending, FlowFailure)]
     for ending in failed[1:] if all_but_first else failed:
         if ending.row is not None:
-            session.record(ending.row)
+            session.record(ending.row, taken=ending.taken)
             ending.row = None
 
 

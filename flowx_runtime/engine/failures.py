@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from flowx_runtime.authoring.errors import FlowError, FlowxError
 from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine.redaction import NEEDS_KEY_RING, Redacted, ValueRedacted, redact
-from flowx_runtime.journal.records import Refusal, StepRow, StoredError
+from flowx_runtime.journal.records import Delivery, Refusal, StepRow, StoredError
 
 UNHANDLED = "capability.unhandled"
 WRONG_RESULT = "capability.wrong_result"
@@ -32,12 +32,14 @@ SUB_FLOW_CANNOT_WAIT = "flow.sub_flow_cannot_wait"
 
 
 class FlowFailure(Exception):  # it carries the failure of a flow; nobody outside the engine meets it
-    """The flow fails here. Carries the row that says so, where a step of its own failed."""
+    """The flow fails here. Carries the row that says so, where a step of its own failed, and the delivery that the
+    row takes."""
 
-    def __init__(self, error: StoredError, row: StepRow | None = None) -> None:
+    def __init__(self, error: StoredError, row: StepRow | None = None, *, taken: Delivery | None = None) -> None:
         super().__init__(error.code)
         self.error = error
         self.row = row
+        self.taken = taken
 
 
 class Disowned(Exception):

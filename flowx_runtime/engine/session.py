@@ -280,8 +280,6 @@ class Session:
         delivery = None
         if self.parent is not None:
             delivery = Delivery(f"child/{self.instance_id}", f"{CHILD_FINISHED}{self.instance_id}", "{}")
-        # A child that ended after its parent had turned back told nobody.
-        self._taken += [each.delivery_id for each in self._inbox if each.signal_id.startswith(CHILD_FINISHED)]
         await self._write(state=state, output=output, error=error, release_lease=True, parent_delivery=delivery)
         self.state = state
         self.error = error

@@ -142,7 +142,7 @@ class Children:
             taken = Delivery(f"child/{child}", f"{CHILD_FINISHED}{child}", "{}")
         if ended.error is not None:
             row = self._failure_row(walker, frame, node, ended)
-            raise FlowFailure(ended.error, row)
+            raise FlowFailure(ended.error, row, taken=taken)
         value, result = ended.output, None
         if plan.output is not None:
             if value is None:
