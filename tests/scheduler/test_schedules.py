@@ -162,6 +162,19 @@ async def test_a_clock_that_is_set_back_fires_nothing_twice_and_does_not_go_sile
     assert await scene.fired() == [*ahead, "08-01 21:00"]
 
 
+async def test_what_is_planned_when_the_clock_is_set_back_is_not_planned_again() -> None:
+    scene = Scene(flow(schedule("0 * * * *", jitter=timedelta(minutes=50))), at="2026-08-01T16:30:00")
+    node = scene.node()
+    await register(node)
+    for moment in ("17:00:00", "16:31:00", "17:00:00"):
+        scene.clock.at(f"2026-08-01T{moment}")
+        await node.sweep_once()
+    (fire,) = (await scene.row()).planned
+    scene.clock.instant = fire.release_at
+    assert await node.sweep_once() == 1
+    assert (await scene.row()).fired == 1
+
+
 async def test_a_small_difference_between_two_clocks_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene(flow(schedule()))
     ahead, behind = JumpingClock(), JumpingClock()
