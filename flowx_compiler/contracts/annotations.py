@@ -16,7 +16,7 @@ from flowx_compiler.contracts.scalars import scalar
 from flowx_compiler.contracts.shape import Shape, opaque
 from flowx_compiler.contracts.unions import union
 from flowx_compiler.contracts.unwrap import Unwrapped, unwrapped
-from flowx_compiler.contracts.where import Where, alias_of, class_of
+from flowx_compiler.contracts.where import Where
 from flowx_compiler.syntax import Assign, Attribute, Call, Class, Compound, Constant, Expr, Name, Operation, Subscript
 
 _OPTIONAL = "typing.Optional"
@@ -100,7 +100,7 @@ class Annotations:
         made = collections.collection(collections.modern(qualified), ())
         if made is not None:
             return made
-        alias = alias_of(where.lookup, qualified)
+        alias = where.names.alias_of(qualified)
         if alias is not None:
             return self._made(qualified, *alias, where)
         if is_enumeration(where, qualified):
@@ -114,12 +114,12 @@ class Annotations:
         short = name_of(qualified)
         if qualified in _BY_CODE:
             return opaque(_BY_CODE[qualified])
-        found = class_of(where.lookup, qualified)
+        found = where.names.class_of(qualified)
         if found is not None:
             if has_hook(found[1]):
                 return opaque(f"{short} makes its own schema")
             return opaque(f"{short} is a class that is neither a model nor a record")
-        definition = where.lookup.definition(qualified)
+        definition = where.names.definition(qualified)
         if definition is not None and isinstance(definition[1], Class | Assign):
             return opaque(f"what {short} means is decided when the program runs")
         return opaque(f"{short} is not part of the project")
@@ -157,7 +157,7 @@ class Annotations:
             return self._collection(collections.modern(base), items, where)
         if scalar(base, where.texts) is not None:
             return self._named(base, where)  # `re.Pattern[str]`
-        alias = alias_of(where.lookup, base)
+        alias = where.names.alias_of(base)
         if alias is not None:
             return self._parametrised_alias(base, *alias, items, where)
         return self._published(base, [self.shape(item, where) for item in items], where)

@@ -10,8 +10,7 @@ from flowx_compiler.contracts.configuration import Settings, written_settings
 from flowx_compiler.contracts.metadata import HOOKS, name_of
 from flowx_compiler.contracts.shape import Shape
 from flowx_compiler.contracts.validators import NO_VERDICTS, Verdicts, judged_assignment, judged_function
-from flowx_compiler.contracts.where import Where, class_of
-from flowx_compiler.model import Lookup
+from flowx_compiler.contracts.where import Meanings, Where
 from flowx_compiler.syntax import Assign, Block, Class, Constant, Expr, Function, Name, Span, Stmt, Subscript
 
 CONTRACT = "flowx_runtime.Contract"
@@ -57,7 +56,7 @@ class Body:
 class Bodies:
     """Reads class statements, each class once for what is given for its type variables."""
 
-    lookup: Lookup
+    names: Meanings
     shape_of: Callable[[Expr | None, Where], Shape]
     _known: dict[str, Body | None] = field(default_factory=dict)
 
@@ -79,10 +78,10 @@ class Bodies:
         return self._derives(qualified, frozenset())
 
     def _derives(self, qualified: str, seen: frozenset[str]) -> bool:
-        found = class_of(self.lookup, qualified)
+        found = self.names.class_of(qualified)
         if found is None or qualified in seen:
             return False
-        where = Where(self.lookup, found[0])
+        where = Where(self.names, found[0])
         for base in found[1].bases:
             name = where.qualified(base.value.value if isinstance(base.value, Subscript) else base.value)
             is_base = base.keyword is None and name is not None
@@ -91,16 +90,16 @@ class Bodies:
         return False
 
     def _read(self, qualified: str, arguments: Sequence[Shape] | None) -> Body | None:
-        found = class_of(self.lookup, qualified)
+        found = self.names.class_of(qualified)
         if found is None:
             return None
         module, syntax = found
-        where = Where(self.lookup, module)
+        where = Where(self.names, module)
         names = [] if arguments is None else generics.parameters(syntax, where)
         variables = generics.bound_to(names, arguments or ())
         if variables is None:
             return Body(opaque=f"{syntax.name} takes another number of types")
-        outside = Where(self.lookup, module, variables=variables)
+        outside = Where(self.names, module, variables=variables)
         above = self._bases(syntax, outside)
         if above is None:
             return None
@@ -132,10 +131,10 @@ class Bodies:
 
     def _mixin(self, name: str | None, where: Where) -> Body:
         """A base that is no model: it adds nothing, as long as it has no members and every base of it is known."""
-        found = None if name is None else class_of(self.lookup, name)
+        found = None if name is None else self.names.class_of(name)
         if found is None or name is None:
             return Body(opaque="a base class is not part of the project")
-        home = Where(where.lookup, found[0])
+        home = Where(where.names, found[0])
         for statement in found[1].body:
             if isinstance(statement, Block) or (isinstance(statement, Assign) and statement.annotation is not None):
                 return Body(opaque=f"its base class {name_of(name)}, which is no model, has members")

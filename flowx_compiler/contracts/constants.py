@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from flowx_compiler.contracts.where import Where, alias_of
+from flowx_compiler.contracts.where import Where
 from flowx_compiler.syntax import Call, Constant, Expr, Operation
 
 
@@ -32,10 +32,10 @@ def followed(expression: Expr, where: Where) -> tuple[Expr, Where]:
     """What a name was assigned at module level, and where that is written; the expression itself if it is none."""
     for _ in range(_MOST_HOPS):
         qualified = where.qualified(expression)
-        found = None if qualified is None else alias_of(where.lookup, qualified)
+        found = None if qualified is None else where.names.alias_of(qualified)
         if found is None or found[1].value is None:
             break
-        expression, where = found[1].value, Where(where.lookup, found[0])
+        expression, where = found[1].value, Where(where.names, found[0])
     return expression, where
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from flowx_compiler.contracts.constants import NOT_CONSTANT, constant
 from flowx_compiler.contracts.metadata import has_hook, name_of
 from flowx_compiler.contracts.shape import Kind, Shape, opaque
-from flowx_compiler.contracts.where import Where, class_of
+from flowx_compiler.contracts.where import Where
 from flowx_compiler.syntax import Assign, Attribute, Block, Call, Class, Constant, Expr, Function, Name
 
 _MIXINS: Mapping[str, type | None] = {
@@ -27,10 +27,10 @@ _VALUE_MAKERS = frozenset({"__new__", "__init__", "_generate_next_value_"})
 
 def is_enumeration(where: Where, qualified: str, seen: frozenset[str] = frozenset()) -> bool:
     """Whether a class of the project is an enumeration."""
-    found = class_of(where.lookup, qualified)
+    found = where.names.class_of(qualified)
     if found is None or qualified in seen:
         return False
-    bases = [Where(where.lookup, found[0]).qualified(base.value) for base in found[1].bases if base.keyword is None]
+    bases = [Where(where.names, found[0]).qualified(base.value) for base in found[1].bases if base.keyword is None]
     return any(
         base is not None and (base in _ROOTS or is_enumeration(where, base, seen | {qualified})) for base in bases
     )
@@ -46,11 +46,11 @@ def enumeration(where: Where, qualified: str) -> Shape:
 
 def member_values(where: Where, qualified: str) -> dict[str, object] | str:
     """The value of every member by name, or why they cannot be told."""
-    found = class_of(where.lookup, qualified)
+    found = where.names.class_of(qualified)
     if found is None:
         return f"{name_of(qualified)} is not part of the project"
     module, syntax = found
-    home = Where(where.lookup, module)
+    home = Where(where.names, module)
     mixin, reason = _mixin(home, syntax, frozenset({qualified}))
     is_named = _is_named_by_auto(home, syntax)
     if reason or any(isinstance(item, Function) and item.name in _VALUE_MAKERS for item in syntax.body):
@@ -86,12 +86,12 @@ def _mixin(where: Where, syntax: Class, seen: frozenset[str]) -> tuple[type | No
         if name is not None and name in _MIXINS:
             found = found or _MIXINS[name]
             continue
-        below = None if name is None or name in seen else class_of(where.lookup, name)
+        below = None if name is None or name in seen else where.names.class_of(name)
         if below is None or name is None:
             return None, f"a base class of {syntax.name} is not part of the project, or makes flags"
         if any(isinstance(item, Function) and item.name in _VALUE_MAKERS for item in below[1].body):
             return None, f"code makes the values of {syntax.name}"
-        inherited, reason = _mixin(Where(where.lookup, below[0]), below[1], seen | {name})
+        inherited, reason = _mixin(Where(where.names, below[0]), below[1], seen | {name})
         if reason:
             return None, reason
         found = found or inherited
@@ -117,8 +117,8 @@ def _is_named_by_auto(where: Where, syntax: Class) -> bool:
     for name in names:
         if name == "enum.StrEnum":
             return True
-        found = None if name is None else class_of(where.lookup, name)
-        if found is not None and found[1] is not syntax and _is_named_by_auto(Where(where.lookup, found[0]), found[1]):
+        found = None if name is None else where.names.class_of(name)
+        if found is not None and found[1] is not syntax and _is_named_by_auto(Where(where.names, found[0]), found[1]):
             return True
     return False
 

@@ -8,7 +8,7 @@ from hashlib import blake2b
 
 from flowx_compiler.contracts.shape import ANYTHING, Shape, target
 from flowx_compiler.contracts.unions import union
-from flowx_compiler.contracts.where import Where, alias_of
+from flowx_compiler.contracts.where import Where
 from flowx_compiler.syntax import Attribute, Call, Class, Expr, Name, Subscript, walk
 
 GENERIC = frozenset({"typing.Generic", "typing_extensions.Generic", "typing.Protocol", "typing_extensions.Protocol"})
@@ -22,10 +22,10 @@ ShapeOf = Callable[[Expr | None, Where], Shape]
 
 def is_variable(qualified: str, where: Where) -> bool:
     """Whether a qualified name is a type variable."""
-    alias = alias_of(where.lookup, qualified)
+    alias = where.names.alias_of(qualified)
     if alias is None or not isinstance(alias[1].value, Call):
         return False
-    return Where(where.lookup, alias[0]).qualified(alias[1].value.function) in _VARIABLE
+    return Where(where.names, alias[0]).qualified(alias[1].value.function) in _VARIABLE
 
 
 def variables_in(expression: Expr, where: Where) -> list[str]:

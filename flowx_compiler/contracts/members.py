@@ -14,7 +14,7 @@ from flowx_compiler.contracts.field_call import FIELDS, FieldFacts, read_field
 from flowx_compiler.contracts.metadata import read_metadata
 from flowx_compiler.contracts.shape import SENSITIVE, Schema, Shape, opaque
 from flowx_compiler.contracts.unwrap import Unwrapped, unwrapped
-from flowx_compiler.contracts.where import Where, class_of
+from flowx_compiler.contracts.where import Where
 from flowx_compiler.syntax import Call, Compound, Expr
 
 _ROOTS_OF_VALUES = sys.stdlib_module_names | {"builtins", "flowx_runtime"}
@@ -84,7 +84,10 @@ def published_member(
         annotations: derives types.
         reason: why validators or serializers leave it opaque; empty if they do not.
     """
-    parts = written(declared, replace(declared.where, texts=configuration.texts))
+    where = declared.where
+    parts = written(
+        declared, where if configuration.texts == where.texts else replace(where, texts=configuration.texts)
+    )
     facts, found = parts.facts, parts.found
     if found.is_class_variable or (found.is_final and facts.has_default):
         return None
@@ -127,4 +130,4 @@ def _value(value: Expr, where: Where) -> FieldFacts:
 
 def _is_class_or_method(function: str, where: Where) -> bool:
     owner = function.rpartition(".")[0]
-    return class_of(where.lookup, function) is not None or class_of(where.lookup, owner) is not None
+    return where.names.class_of(function) is not None or where.names.class_of(owner) is not None

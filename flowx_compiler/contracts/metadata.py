@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from flowx_compiler.contracts.constants import constant, followed
 from flowx_compiler.contracts.constraints import AFTER_CODE, KNOWN
 from flowx_compiler.contracts.field_call import FIELDS, FieldFacts, read_field
-from flowx_compiler.contracts.where import Where, class_of
+from flowx_compiler.contracts.where import Where
 from flowx_compiler.syntax import Assign, Call, Class, Expr, Function, Name
 
 HOOKS = frozenset({"__get_pydantic_core_schema__", "__get_pydantic_json_schema__", "__get_validators__"})
@@ -59,7 +59,7 @@ def read_metadata(expression: Expr, where: Where) -> FieldFacts:
         return FieldFacts(constraints=((AFTER_CODE, None),))
     if library == "pydantic":
         return _pydantic(name.rpartition(".")[2], expression, where)
-    found = class_of(where.lookup, qualified)
+    found = where.names.class_of(qualified)
     if found is not None:
         return FieldFacts(opaque=f"{name_of(qualified)} makes its own schema") if has_hook(found[1]) else FieldFacts()
     if library in ("typing", "typing_extensions", "builtins"):

@@ -13,9 +13,9 @@ from flowx_compiler.contracts.models import model_schema, tag_of
 from flowx_compiler.contracts.records import record_kind, record_schema
 from flowx_compiler.contracts.scalars import scalar
 from flowx_compiler.contracts.shape import OPAQUE, SENSITIVE, Schema, Shape, reference, references, target
-from flowx_compiler.contracts.where import TextRules, Where, class_of
+from flowx_compiler.contracts.where import Meanings, TextRules, Where
 from flowx_compiler.contracts.written_types import as_written
-from flowx_compiler.model import Contract, Lookup, Program, TypeExpr
+from flowx_compiler.model import Contract, Program, TypeExpr
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,30 +32,29 @@ class Published:
     """The shapes of a program's contracts."""
 
     program: Program
+    names: Meanings = field(init=False)
     _asked: dict[str, _Asked] = field(default_factory=dict)
     _schemas: dict[str, Schema] = field(default_factory=dict)
+    _references: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _annotations: Annotations = field(init=False)
     _bodies: Bodies = field(init=False)
 
     def __post_init__(self) -> None:
+        assert self.program.lookup is not None, "a linked program can be asked what a name means"
+        self.names = Meanings(self.program.lookup)
         self._annotations = Annotations(self._refer, self._tag)
-        self._bodies = Bodies(self._lookup, self._annotations.shape)
+        self._bodies = Bodies(self.names, self._annotations.shape)
 
     @classmethod
     def of(cls, program: Program) -> Published:
         """The shapes of a program: one derivation, whoever asks."""
         return program.once("published contracts", "", lambda: cls(program))
 
-    @property
-    def _lookup(self) -> Lookup:
-        assert self.program.lookup is not None, "a linked program can be asked what a name means"
-        return self.program.lookup
-
     def name(self, type_: TypeExpr) -> str:
         """The name under which a type in use is published: the class's, with what is given for its type variables."""
         if not type_.arguments:
             return type_.name
-        shape = self._annotations.shape(as_written(type_), Where(self._lookup, ""))
+        shape = self._annotations.shape(as_written(type_), Where(self.names, ""))
         return target(shape.schema) or type_.name
 
     def schema(self, name: str) -> Schema:
@@ -72,8 +71,13 @@ class Published:
             name = open_names.pop()
             if name not in found:
                 found[name] = self.schema(name)
-                open_names += references(found[name])
+                open_names += self._inside(name)
         return dict(sorted(found.items()))
+
+    def _inside(self, name: str) -> tuple[str, ...]:
+        if name not in self._references:
+            self._references[name] = tuple(references(self.schema(name)))
+        return self._references[name]
 
     def marked(self, name: str) -> list[str]:
         """The members of a contract that are marked sensitive, as they are published."""
@@ -82,13 +86,13 @@ class Published:
 
     def _derived(self, name: str) -> Schema:
         contract = self.program.contracts.get(name)
-        if contract is not None and class_of(self._lookup, name) is None:
+        if contract is not None and self.names.class_of(name) is None:
             return _given(contract)
         asked = self._asked.get(name, _Asked(name, None))
         body = self._bodies.body(asked.qualified, asked.arguments)
         if body is not None:
             return model_schema(body, self._annotations)
-        where = Where(self._lookup, "")
+        where = Where(self.names, "")
         kind = record_kind(where, asked.qualified)
         if kind is None:
             return {OPAQUE: "it is neither a model nor a record"}
@@ -98,15 +102,15 @@ class Published:
         return record_schema(where, asked.qualified, variables, kind, self._annotations)
 
     def _variables(self, asked: _Asked) -> dict[str, Shape] | None:
-        found = class_of(self._lookup, asked.qualified)
+        found = self.names.class_of(asked.qualified)
         if asked.arguments is None or found is None:
             return {}
-        names = generics.parameters(found[1], Where(self._lookup, found[0]))
+        names = generics.parameters(found[1], Where(self.names, found[0]))
         return generics.bound_to(names, asked.arguments)
 
     def _refer(self, qualified: str, arguments: Sequence[Shape] | None, where: Where) -> Shape | None:
         contract = self.program.contracts.get(qualified)
-        found = class_of(where.lookup, qualified)
+        found = where.names.class_of(qualified)
         if found is None:
             return reference(qualified) if contract is not None else None
         if qualified in ROOT_MODELS or not self._is_published(qualified, where):

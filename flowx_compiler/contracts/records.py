@@ -16,7 +16,7 @@ from flowx_compiler.contracts.members import PublishedMember, Unreadable, object
 from flowx_compiler.contracts.metadata import has_hook
 from flowx_compiler.contracts.shape import OPAQUE, Schema, Shape
 from flowx_compiler.contracts.validators import NO_VERDICTS, Verdicts, judged_assignment, judged_function
-from flowx_compiler.contracts.where import Where, class_of
+from flowx_compiler.contracts.where import Where
 from flowx_compiler.syntax import Assign, Call, Class, Expr, Function, Name, Subscript
 
 _DATACLASSES = frozenset({"dataclasses.dataclass", "pydantic.dataclasses.dataclass"})
@@ -38,10 +38,10 @@ class RecordKind(Enum):
 
 def record_kind(where: Where, qualified: str, seen: frozenset[str] = frozenset()) -> RecordKind | None:
     """The kind of a class of the project; `None` if it is no record."""
-    found = class_of(where.lookup, qualified)
+    found = where.names.class_of(qualified)
     if found is None or qualified in seen:
         return None
-    home = Where(where.lookup, found[0])
+    home = Where(where.names, found[0])
     for decorator in found[1].decorators:
         if home.qualified(decorator.function if isinstance(decorator, Call) else decorator) in _DATACLASSES:
             return RecordKind.DATACLASS
@@ -96,10 +96,10 @@ def _members(
     shape_of: Callable[[Expr | None, Where], Shape],
     seen: frozenset[str] = frozenset(),
 ) -> _Members:
-    found = class_of(where.lookup, qualified)
+    found = where.names.class_of(qualified)
     if found is None or qualified in seen:
         return _Members({}, opaque="a base class is not part of the project")
-    home = Where(where.lookup, found[0], owner=qualified, variables=variables)
+    home = Where(where.names, found[0], owner=qualified, variables=variables)
     syntax = found[1]
     members: dict[str, Declared] = {}
     optional: frozenset[str] = frozenset()
@@ -109,7 +109,7 @@ def _members(
         name = home.qualified(base.value if subscript is None else subscript.value)
         if name in _TYPED_DICTS | _NAMED_TUPLES | generics.GENERIC or name in ("builtins.object", "abc.ABC"):
             continue
-        if name is None or class_of(where.lookup, name) is None:
+        if name is None or where.names.class_of(name) is None:
             reason = reason or "a base class is not part of the project"
             continue
         bound = _bound(name, subscript, home, shape_of)
@@ -144,9 +144,9 @@ def _bound(
 ) -> dict[str, Shape] | None:
     if subscript is None:
         return {}
-    found = class_of(home.lookup, name)
+    found = home.names.class_of(name)
     assert found is not None, "asked only for a class of the project"
-    names = generics.parameters(found[1], Where(home.lookup, found[0]))
+    names = generics.parameters(found[1], Where(home.names, found[0]))
     return generics.bound_to(names, [shape_of(item, home) for item in subscript.items])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from flowx_compiler.contracts.where import Where, alias_of
+from flowx_compiler.contracts.where import Where
 from flowx_compiler.read import read_expression
 from flowx_compiler.syntax import Attribute, Constant, Expr, Name, Operation, Subscript
 
@@ -72,7 +72,7 @@ def _subscript(found: Unwrapped, base: str | None, items: tuple[Expr, ...]) -> U
 
 
 def _alias(found: Unwrapped, qualified: str) -> Unwrapped | None:
-    alias = alias_of(found.where.lookup, qualified)
+    alias = found.where.names.alias_of(qualified)
     if alias is None:
         return None
     home, statement = alias

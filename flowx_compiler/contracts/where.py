@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from flowx_compiler.contracts.shape import Shape
 from flowx_compiler.model import Lookup
-from flowx_compiler.syntax import Assign, Attribute, Class, Expr, Name
+from flowx_compiler.syntax import Assign, Attribute, Class, Expr, Function, Name
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +22,81 @@ class TextRules:
 NO_RULES = TextRules()
 
 
+@dataclass(slots=True)
+class Meanings:
+    """What names mean; each is looked up once, because a project's contracts say the same few thousands of times."""
+
+    lookup: Lookup
+    _names: dict[tuple[str, str, str], str | None] = field(default_factory=dict)
+    _classes: dict[str, tuple[str, Class] | None] = field(default_factory=dict)
+    _aliases: dict[str, tuple[str, Assign] | None] = field(default_factory=dict)
+    _inner: dict[str, Mapping[str, Class]] = field(default_factory=dict)
+
+    def qualified(self, module: str, owner: str, expression: Expr) -> str | None:
+        """The qualified name that a dotted expression means in a class of a module."""
+        parts: list[str] = []
+        root: Expr = expression
+        while isinstance(root, Attribute):
+            parts.append(root.attr)
+            root = root.value
+        if not isinstance(root, Name):
+            return None
+        if "." in root.id:
+            return root.id  # written by the compiler itself: see `written_types`
+        path = ".".join([root.id, *reversed(parts)])
+        key = (module, owner, path)
+        if key not in self._names:
+            is_inner = bool(owner) and root.id in self.inner(owner)
+            self._names[key] = f"{owner}.{path}" if is_inner else self.lookup.resolve_expression(module, expression)
+        return self._names[key]
+
+    def definition(self, qualified: str) -> tuple[str, Class | Function | Assign] | None:
+        """The module that defines a qualified name, and the statement."""
+        return self.lookup.definition(qualified)
+
+    def class_of(self, qualified: str) -> tuple[str, Class] | None:
+        """The module and the statement of a class of the project, at module level or inside a class."""
+        if qualified not in self._classes:
+            self._classes[qualified] = self._find_class(qualified)
+        return self._classes[qualified]
+
+    def _find_class(self, qualified: str) -> tuple[str, Class] | None:
+        found = self.lookup.definition(qualified)
+        if found is not None:
+            module, statement = found
+            if isinstance(statement, Class) and not self.lookup.is_conditional(module, statement.name):
+                return module, statement
+            return None
+        owner, _, name = qualified.rpartition(".")
+        around = self.class_of(owner) if "." in owner else None
+        inner = self.inner(owner).get(name) if around is not None else None
+        return None if around is None or inner is None else (around[0], inner)
+
+    def inner(self, owner: str) -> Mapping[str, Class]:
+        """The classes in the body of a class, by name."""
+        if owner not in self._inner:
+            found = self.class_of(owner)
+            body = () if found is None else found[1].body
+            self._inner[owner] = {item.name: item for item in body if isinstance(item, Class)}
+        return self._inner[owner]
+
+    def alias_of(self, qualified: str) -> tuple[str, Assign] | None:
+        """The module and the statement that gives a module-level name its one value."""
+        if qualified not in self._aliases:
+            found = self.lookup.definition(qualified)
+            is_value = found is not None and isinstance(found[1], Assign) and found[1].value is not None
+            alias = None
+            if found is not None and is_value and isinstance(found[1], Assign) and not found[1].augmented:
+                alias = (found[0], found[1]) if self.lookup.is_bound_once(qualified) else None
+            self._aliases[qualified] = alias
+        return self._aliases[qualified]
+
+
 @dataclass(frozen=True, slots=True)
 class Where:
     """The surroundings of an annotation."""
 
-    lookup: Lookup
+    names: Meanings
     module: str
     owner: str = ""
     """Qualified name of the class it stands in."""
@@ -38,45 +108,4 @@ class Where:
 
     def qualified(self, expression: Expr) -> str | None:
         """The qualified name that a dotted expression means; a class in the body around it goes first."""
-        root: Expr = expression
-        while isinstance(root, Attribute):
-            root = root.value
-        if not isinstance(root, Name):
-            return None
-        if "." in root.id:
-            return root.id  # written by the compiler itself: see `written`
-        if self.owner and _inner(self.lookup, self.owner, root.id) is not None:
-            path = [root.id]
-            rest: Expr = expression
-            while isinstance(rest, Attribute):
-                path.insert(1, rest.attr)
-                rest = rest.value
-            return ".".join([self.owner, *path])
-        return self.lookup.resolve_expression(self.module, expression)
-
-
-def class_of(lookup: Lookup, qualified: str) -> tuple[str, Class] | None:
-    """The module and the statement of a class of the project, at module level or inside a class."""
-    found = lookup.definition(qualified)
-    if found is not None:
-        module, statement = found
-        is_plain = isinstance(statement, Class) and not lookup.is_conditional(module, statement.name)
-        return (module, statement) if is_plain and isinstance(statement, Class) else None
-    owner, _, name = qualified.rpartition(".")
-    return _inner(lookup, owner, name) if "." in owner else None
-
-
-def _inner(lookup: Lookup, owner: str, name: str) -> tuple[str, Class] | None:
-    around = class_of(lookup, owner)
-    if around is None:
-        return None
-    found = [item for item in around[1].body if isinstance(item, Class) and item.name == name]
-    return (around[0], found[-1]) if found else None
-
-
-def alias_of(lookup: Lookup, qualified: str) -> tuple[str, Assign] | None:
-    """The module and the statement that gives a module-level name its one value."""
-    found = lookup.definition(qualified)
-    if found is None or not isinstance(found[1], Assign) or found[1].value is None or found[1].augmented:
-        return None
-    return (found[0], found[1]) if lookup.is_bound_once(qualified) else None
+        return self.names.qualified(self.module, self.owner, expression)

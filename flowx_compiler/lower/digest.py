@@ -29,11 +29,9 @@ def digest(model: plan.PlanModel, published: Published) -> str:
         "nodes": [_node(node) for node in model.nodes],
         "returns": None if model.returns is None else model.returns.canonical,
         "onFailure": [[emit.event.id, emit.payload.canonical] for emit in model.on_failure],
-        "contracts": published.closure(contract.name for contract in model.contracts),
-        "opaque": {
-            contract.name: _declared(contract)
-            for contract in model.contracts
-            if is_opaque_somewhere(published.schema(contract.name))
+        "contracts": {
+            name: _contract_digest(published, name)
+            for name in published.closure(contract.name for contract in model.contracts)
         },
     }
     text = json.dumps(canonical, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
@@ -133,8 +131,20 @@ def _contract_name(type_: TypeExpr) -> object:
     return _type(type_) if type_.arguments else type_.name
 
 
+def _contract_digest(published: Published, name: str) -> str:
+    """A digest of a contract's shape, and of what is written where the shape does not say everything."""
+
+    def find() -> str:
+        schema = published.schema(name)
+        contract = published.program.contracts.get(name)
+        declared = _declared(contract) if contract is not None and is_opaque_somewhere(schema) else None
+        text = json.dumps([schema, declared], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    return published.program.once("contract digest", name, find)
+
+
 def _declared(contract: Contract) -> list[list[object]]:
-    """What is written of a contract whose shape does not say everything."""
     return [[field.name, _type(field.type), field.has_default] for field in contract.fields]
 
 
