@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from flowx_runtime.engine.key_ring import KeyRing
+from flowx_runtime.outbox.publisher import Publisher
 from flowx_runtime.plan.catalog import Catalog
 from flowx_runtime.plan.plan import Plan
 from flowx_runtime.testing.answers import Substitute
@@ -45,6 +46,7 @@ class TestHostBuilder:
     substitutes: tuple[tuple[str, Any, bool], ...] = ()
     capabilities: Callable[..., Iterable[Any]] | None = None
     key_ring: KeyRing | None = None
+    publisher: Publisher | None = None
     jitter: int = 0
     interrupts: Interrupts | None = field(default=None, repr=False)
     workers: int = 1
@@ -86,6 +88,10 @@ class TestHostBuilder:
         """Seal `Sensitive` members in the journal, so that a run has them after a crash."""
         return replace(self, key_ring=key_ring)
 
+    def with_publisher(self, publisher: Publisher) -> TestHostBuilder:
+        """Publish what the flows emit, as often as the host looks for work."""
+        return replace(self, publisher=publisher)
+
     def with_jitter(self, seed: int) -> TestHostBuilder:
         """Draw other gaps between attempts; the same seed draws the same ones."""
         return replace(self, jitter=seed)
@@ -107,6 +113,7 @@ class TestHostBuilder:
             store=SURROUNDINGS.open_store(clock.now),
             seed=self.jitter,
             key_ring=self.key_ring,
+            publisher=self.publisher,
             interrupts=self.interrupts,
             workers=self.workers,
         )

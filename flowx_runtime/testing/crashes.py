@@ -144,6 +144,7 @@ def _differences(expected: Trace, got: Trace, *, is_ordered: bool) -> list[str]:
     lines += _missing("event lost", expected.events, got.events) + _missing(
         "event too much", got.events, expected.events
     )
+    lines += _missing("record lost", expected.once, got.once) + _missing("record too much", got.once, expected.once)
     if expected.leases_held != got.leases_held:
         lines.append(f"{got.leases_held} leases are held, and {expected.leases_held} undisturbed")
     return lines

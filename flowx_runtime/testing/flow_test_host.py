@@ -17,6 +17,7 @@ from flowx_runtime.engine.identity import mint_id, started_id
 from flowx_runtime.engine.key_ring import KeyRing
 from flowx_runtime.host.flow_host import FlowHost
 from flowx_runtime.host.outcome import Outcome
+from flowx_runtime.outbox.publisher import Publisher
 from flowx_runtime.plan.plan import Plan
 from flowx_runtime.plan.uses import CapabilityUse
 from flowx_runtime.testing.answers import Substitute
@@ -81,6 +82,7 @@ class FlowTestHost:
         store: Store,
         seed: int = 0,
         key_ring: KeyRing | None = None,
+        publisher: Publisher | None = None,
         interrupts: Interrupts | None = None,
         workers: int = 1,
     ) -> None:
@@ -93,6 +95,8 @@ class FlowTestHost:
         self._store = store
         self._seed = seed
         self._key_ring = key_ring
+        self._publisher = publisher
+        self._has_schedules = any(plan.schedules for plan in self._all_plans)
         self._interrupts = interrupts or NoInterrupts()
         self._workers = workers
         self._kill_at: dict[tuple[str, bool], None] = {}
@@ -305,6 +309,7 @@ class FlowTestHost:
             timers=node,
             random=DrawsByInstant(self.clock, self._seed),
             key_ring=self._key_ring,
+            publisher=self._publisher,
         )
         self._nodes.append(node)
         return node
@@ -319,21 +324,24 @@ class FlowTestHost:
         return operation
 
     def _sweep(self) -> None:
-        """Have every node look for what may go on: due, signalled or abandoned.
-
-        Whatever else comes due by the clock (schedules, events to publish) belongs here and in `_next_instant`.
-        """
+        """Have every node look for what may go on: due by a clock or a schedule, signalled or abandoned."""
         for node in self._nodes:
             self.sweep_on(node)
 
     def sweep_on(self, node: Node) -> None:
-        """Have one node look for what may go on."""
-        self._begin(lambda node: self._hosts[node.number].sweep_once(), node)
+        """Have one node look for what may go on, and publish what was staged."""
+        self._begin(self._look, node)
 
-    def _next_instant(self) -> datetime | None:
+    async def _look(self, node: Node) -> None:
+        await self._hosts[node.number].sweep_once()
+        await self._hosts[node.number].publish_once()
+
+    async def _next_instant(self) -> datetime | None:
         """The first instant at which something is recorded to happen."""
         taken_up = {instance_id for node in self._nodes for instance_id in node.tokens}
-        instants = (self.clock.next_timer(), self.ledger.next_wake(taken_up))
+        instants = [self.clock.next_timer(), self.ledger.next_wake(taken_up)]
+        if self._has_schedules:
+            instants.append(await self._hosts[self._nodes[0].number].next_occurrence())
         return min((instant for instant in instants if instant is not None), default=None)
 
     async def _until(self, is_enough: Callable[[], bool], horizon: datetime | None, *, is_exact: bool = False) -> None:
@@ -354,7 +362,7 @@ class FlowTestHost:
                 continue
             if is_enough():
                 return
-            instant = self._next_instant()
+            instant = await self._next_instant()
             if horizon is not None and (instant is None or instant > horizon):
                 if is_exact:
                     self.clock.move_to(horizon)
@@ -477,7 +485,11 @@ class FlowTestHost:
             )
             drawn = iter(range(1_000_000))
             context.randbits = lambda count: bits_of(count, self._seed, *call.execution, call.attempt, next(drawn))
-            return await node.call(call, lambda: self._answer(use, request, context, call, node))
+            try:
+                return await node.call(call, lambda: self._answer(use, request, context, call, node))
+            finally:
+                if context.execution is not None and context.execution.parked is not None and not node.is_dead:
+                    self.ledger.park(call)
 
         return called
 

@@ -118,6 +118,11 @@ class Ledger:
         self.calls.append(call)
         self._not_durable.append(call)
 
+    def park(self, call: Call) -> None:
+        """Note that a call gave no answer: a step inside it is to be tried again, and it will be called again."""
+        call.has_answered = False
+        self._not_durable.remove(call)
+
     def own(self, instance_id: UUID, fence: int) -> None:
         """Note that somebody has an instance."""
         self.fences[instance_id] = max(fence, self.fences.get(instance_id, 0))

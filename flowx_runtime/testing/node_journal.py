@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from flowx_runtime.journal.contract import Journal, StepTransaction
+from flowx_runtime.journal.once import OnceRecord
 from flowx_runtime.journal.records import (
     Claimed,
     Commit,
@@ -95,6 +96,16 @@ class NodeJournal:
         )
         if refused is None:
             self._ledger.deliver(instance_id, delivery.delivery_id, delivery.signal_id)
+        await self._after()
+        return refused
+
+    async def record_once(
+        self, instance_id: UUID, records: Sequence[OnceRecord], *, fencing_token: int
+    ) -> Refused | None:
+        refused = await self._write(
+            f"record of {', '.join(record.path for record in records)}",
+            lambda: self._store.record_once(instance_id, records, fencing_token=fencing_token),
+        )
         await self._after()
         return refused
 

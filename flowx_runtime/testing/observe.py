@@ -42,10 +42,13 @@ async def observe(
     histories = [history for each in _family(instance_id, ledger) if (history := await journal.read(each)) is not None]
     leases = 0
     events: list[TraceEvent] = []
+    once: list[str] = []
     for history in histories:
         leases += await journal.live_leases(history.instance.instance_id)
         staged = await journal.events(history.instance.instance_id)
         events += [TraceEvent(event.type, event.version, event.payload) for event in staged]
+        records = await journal.once_records(history.instance.instance_id, history.instance.flow_id)
+        once += [record.path for record in records if record.is_done]
     rows = [
         (ledger.order.get((history.instance.instance_id, row.scope, row.step_id, row.attempt), 0), history, row)
         for history in histories
@@ -66,6 +69,7 @@ async def observe(
         open_waits=tuple(_named(plans[instance.flow_id], wait) for wait in instance.waits),
         events=tuple(events),
         leases_held=leases,
+        once=tuple(once),
     )
     return Observed(trace, await host.outcome(instance_id), leases)
 

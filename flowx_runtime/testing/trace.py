@@ -76,7 +76,7 @@ class Trace:
     events: tuple[TraceEvent, ...]
     leases_held: int
     once: tuple[str, ...] = ()
-    """The names of the effects that a record keeps from being repeated."""
+    """The paths of the steps inside capabilities that are recorded, and so are not run again."""
 
     @property
     def executed(self) -> list[str]:
@@ -109,6 +109,7 @@ class Trace:
         if len(lines) > _LONGEST:
             lines = [*lines[: _LONGEST // 2], f"… {len(lines) - _LONGEST} more …", *lines[-_LONGEST // 2 :]]
         lines += [f"event    {event.type} {event.payload}" for event in self.events]
+        lines += [f"once     {path}" for path in self.once]
         return "\n".join([self.headline, *(f"  {line}" for line in lines)])
 
 

@@ -14,7 +14,8 @@ import inspect
 from types import FrameType
 from typing import Final
 
-_ENGINE: Final = "flowx_runtime.engine."
+_ENGINE: Final = ("flowx_runtime.engine.", "flowx_runtime.testing.")
+"""Packages that call bodies, and are no part of their paths."""
 _SEPARATORS: Final = frozenset("/~@\0")
 
 
