@@ -13,7 +13,19 @@ from flowx_runtime.journal.contract import JournalUnavailable
 from flowx_runtime.journal.schedules import ScheduleRow
 from flowx_runtime.plan.plan import InvalidPlan
 from flowx_runtime.scheduler.cron.expression import CronUnreadable, TimeZoneUnknown
-from tests.scheduler.cron_scene import ALL, ONCE, SKIP, Closed, JumpingClock, Scene, flow, minutes, register, schedule
+from tests.scheduler.cron_scene import (
+    ALL,
+    ONCE,
+    SKIP,
+    Closed,
+    JumpingClock,
+    Scene,
+    flow,
+    minutes,
+    register,
+    schedule,
+    utc,
+)
 
 
 class CountingJournal(MemoryJournal):
@@ -250,6 +262,7 @@ async def test_a_version_that_was_taken_back_is_missed_by_no_occurrence() -> Non
     await register(back)
     scene.clock.at("2026-08-01T17:00:00")
     assert await back.sweep_once() == 0
+    assert await back.next_occurrence() == utc("2026-08-01T17:00:30")
     scene.clock.at("2026-08-01T17:00:30")
     assert await back.sweep_once() == 1
     scene.clock.at("2026-08-01T18:00:00")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -50,6 +50,12 @@ class PlannedStarts:
         self._clock = clock
         self._patience = patience
         self._reports = reports
+
+    def instants(self, row: ScheduleRow) -> Iterator[datetime]:
+        """When what is planned can be started here."""
+        for fire in row.planned:
+            is_ours = self._starts.has(row.flow_id, fire.flow_version)
+            yield fire.release_at if is_ours else fire.release_at + self._patience
 
     async def start_released(self, row: ScheduleRow, scheduled: Scheduled | None) -> tuple[ScheduleRow, int]:
         """Start what is released; gives the row as it is then, and how many instances this created.
@@ -112,8 +118,3 @@ class PlannedStarts:
                 return replace(saved, revision=saved.revision + 1)
             found = {each.key: each for each in await self._journal.schedules([row.flow_id])}
             row = found.get(row.key, replace(row, planned=()))
-
-
-def released_by(rows: Collection[ScheduleRow]) -> list[datetime]:
-    """When what is planned is to be started."""
-    return [fire.release_at for row in rows for fire in row.planned]

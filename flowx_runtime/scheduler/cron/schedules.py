@@ -21,7 +21,7 @@ from flowx_runtime.journal.contract import Journal, JournalUnavailable
 from flowx_runtime.journal.schedules import ScheduleRow
 from flowx_runtime.plan.versions import precedence
 from flowx_runtime.scheduler.cron.decisions import Decision, Scheduled, Terms, due, next_after
-from flowx_runtime.scheduler.cron.planned import PlannedStarts, Starts, released_by
+from flowx_runtime.scheduler.cron.planned import PlannedStarts, Starts
 from flowx_runtime.scheduler.cron.registration import registration
 from flowx_runtime.scheduler.cron.reports import Reports, named
 
@@ -178,26 +178,27 @@ class Schedules:
 
     def _decide(self, scheduled: Scheduled, row: ScheduleRow) -> Decision:
         now = self._clock.now()
-        nothing = Decision(row.considered_until)
-        if row.considered_until <= now:
-            first = self._next(scheduled, row.considered_until)
-            # A newer version is there to fire it; only if it does not, it was taken back, or its nodes are down.
-            is_left_to_newer = precedence(row.flow_version) > precedence(scheduled.version)
-            if first > now - (self._patience if is_left_to_newer else timedelta(0)):
-                return nothing
+        if row.considered_until <= now and self._first(scheduled, row, row.considered_until) > now:
+            return Decision(row.considered_until)
         return due(scheduled, row.considered_until, now, self._terms)
 
     def _instants(self, rows: Rows, not_before: datetime | None) -> list[datetime]:
         """When each schedule has something to decide or start."""
-        instants = released_by(rows.values())
+        instants = [at for row in rows.values() for at in self._planned.instants(row)]
         for key, scheduled in self._scheduled.items():
             row = rows.get(key)
             if row is None:
                 self.reports.withdrawn(key)
                 continue
             since = row.considered_until if not_before is None else max(row.considered_until, not_before)
-            instants.append(self._next(scheduled, since))
+            instants.append(self._first(scheduled, row, since))
         return instants
+
+    def _first(self, scheduled: Scheduled, row: ScheduleRow, since: datetime) -> datetime:
+        """When the first occurrence after an instant falls to this node."""
+        # A newer version is there to fire it; only if it does not, it was taken back, or its nodes are down.
+        is_left_to_newer = precedence(row.flow_version) > precedence(scheduled.version)
+        return self._next(scheduled, since) + (self._patience if is_left_to_newer else timedelta(0))
 
     def _next(self, scheduled: Scheduled, instant: datetime) -> datetime:
         """As `next_after`, which walks far for a schedule that fires once a year."""
