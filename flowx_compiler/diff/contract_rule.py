@@ -26,7 +26,7 @@ def contract_findings(
         for (_, path), found in places.items():
             rule, first = found[0]
             hints = dict.fromkeys(difference.hint for _, difference in found if difference.hint)
-            details = [*([] if rule.title.endswith(first.change.value) else [first.change.value]), *hints]
+            details = [*([] if _says(rule.title, first.change) else [first.change.value]), *hints]
             yield rule.finding(
                 f"contract {met.old}{_member(path)}",
                 _joined([difference.old for _, difference in found]),
@@ -35,6 +35,10 @@ def contract_findings(
                 hurt=_hurt(rule, met),
                 advice=advice(rule, first),
             )
+
+
+def _says(title: str, change: Change) -> bool:
+    return title.endswith(change.value) or (title.endswith("field added") and change.value.endswith("field added"))
 
 
 def _member(path: str) -> str:

@@ -56,6 +56,8 @@ def counts(report: Report) -> str:
 
 
 def versions(report: Report) -> str:
-    """From which version of the application to which."""
+    """From which version of the application to which; empty when neither document says."""
+    if not report.old_version and not report.new_version:
+        return ""
     old, new = report.old_version or "(unversioned)", report.new_version or "(unversioned)"
     return f"{old} -> {new}"

@@ -104,7 +104,7 @@ def test_steps_edited_under_the_version_that_was_released_hurt_its_open_instance
     (finding,) = findings(manifest(build(SOURCE)), manifest(second))
     assert (finding.code, finding.subject) == ("FLOWX-DIFF-040", "flow order.place@1.0.0")
     assert finding.hurt == "open instances of order.place@1.0.0"
-    assert "give order.place a new version, such as 1.0.1" in finding.advice
+    assert "give order.place a new version, such as 1.1.0" in finding.advice
 
 
 def test_a_renamed_contract_with_its_shape_is_neutral() -> None:

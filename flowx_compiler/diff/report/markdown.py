@@ -31,7 +31,8 @@ def render_markdown(report: Report) -> str:
     breaking = [finding for finding in shown.findings if finding.verdict is Verdict.BREAKING]
     rest = [finding for finding in shown.findings if finding.verdict is not Verdict.BREAKING]
     lines = [f"### Contract of {_text(shown.application)}: {_verdict(shown)}", ""]
-    lines += [f"{_text(versions(shown))}. {counts(shown)}."]
+    moved = _text(versions(shown).replace("->", "→"))
+    lines += [f"{moved}: {counts(shown)}." if moved else f"{counts(shown)}."]
     if shown.is_same_document:
         lines += ["", f"{SAME_DOCUMENT[0].upper()}{SAME_DOCUMENT[1:]}."]
     elif not shown.findings:

@@ -20,7 +20,7 @@ from flowx_compiler.diff.sentences import (
 def render_text(report: Report) -> str:
     """A section for each class that has findings; the verdict comes last, where a log is read first."""
     shown = printable(report)
-    lines = [f"{shown.application} {versions(shown)}"]
+    lines = [f"{shown.application} {versions(shown)}".rstrip()]
     if shown.is_same_document:
         lines.append(SAME_DOCUMENT)
     elif not shown.findings:

@@ -85,9 +85,9 @@ def _advice(flow: Flow, version: str) -> str:
 
 def _next(version: str) -> str:
     numbers = version.split(".")
-    if len(numbers) != 3 or not numbers[2].isdecimal():
+    if len(numbers) != 3 or not numbers[1].isdecimal():
         return ""
-    return f", such as {numbers[0]}.{numbers[1]}.{int(numbers[2]) + 1}"
+    return f", such as {numbers[0]}.{int(numbers[1]) + 1}.0"
 
 
 def _plans(flows: tuple[Flow, ...]) -> dict[str, dict[str, str]]:
