@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from flowx_runtime.testing.errors import Interrupted, NeverFinishes, TestSetupError
     from flowx_runtime.testing.flow_test_host import FlowTestHost
     from flowx_runtime.testing.interleaving import interleave
+    from flowx_runtime.testing.ledger import Boundary
     from flowx_runtime.testing.run import FlowRun
     from flowx_runtime.testing.strategies import contracts, flow_inputs
     from flowx_runtime.testing.trace import Trace
@@ -28,6 +29,7 @@ _HOME = {
     **dict.fromkeys(("Interrupted", "NeverFinishes", "TestSetupError"), "errors"),
     "FlowTestHost": "flow_test_host",
     "interleave": "interleaving",
+    "Boundary": "ledger",
     "FlowRun": "run",
     **dict.fromkeys(("contracts", "flow_inputs"), "strategies"),
     "Trace": "trace",
@@ -35,6 +37,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Boundary",
     "Crashes",
     "FlowRun",
     "FlowTestHost",

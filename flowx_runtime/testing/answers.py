@@ -130,10 +130,14 @@ def _check(use: CapabilityUse, answer: Any) -> None:
 def _check_value(use: CapabilityUse, value: Any) -> None:
     if use.result is None:
         if value is not None:
-            raise TestSetupError(f"{use.id!r} gives nothing, and its substitute a {type(value).__name__}: give None")
+            raise TestSetupError(f"{use.id!r} declares no result, and its substitute is {_named(value)}: give None")
     elif not isinstance(value, use.result):
-        wanted, given = use.result.__name__, "None" if value is None else f"a {type(value).__name__}"
-        raise TestSetupError(f"{use.id!r} gives a {wanted}, and its substitute {given}: give a {wanted}")
+        wanted = use.result.__name__
+        raise TestSetupError(f"{use.id!r} declares {wanted}, and its substitute is {_named(value)}: give {wanted}(…)")
+
+
+def _named(value: Any) -> str:
+    return "None" if value is None else f"of type {type(value).__name__}"
 
 
 def _is_function(answer: Any) -> bool:

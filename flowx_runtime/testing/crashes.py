@@ -59,7 +59,9 @@ class KillAt(NoInterrupts):
         return (boundary.number, is_done) == self._at
 
 
-async def crash_everywhere(flow: Plan[Any, Any] | TestHostBuilder, scenario: Scenario) -> Crashes:
+async def crash_everywhere(
+    flow: Plan[Any, Any] | TestHostBuilder, scenario: Scenario, *, where: Callable[[Boundary], bool] | None = None
+) -> Crashes:
     """Hold a scenario to ending the same wherever its host dies.
 
     After a crash another host takes over at once, as it does on PostgreSQL when a process dies. Each pass must come
@@ -69,6 +71,7 @@ async def crash_everywhere(flow: Plan[Any, Any] | TestHostBuilder, scenario: Sce
     Args:
         flow: a plan, or a builder whose capabilities are made by a function, so that each pass has its own world.
         scenario: what is done to each host.
+        where: the writes to kill at; every one, unless it says otherwise.
 
     Raises:
         Interrupted: a pass went another way; the message says where the host was killed and what differs.
@@ -76,12 +79,12 @@ async def crash_everywhere(flow: Plan[Any, Any] | TestHostBuilder, scenario: Sce
     builder = flow if isinstance(flow, TestHostBuilder) else flow_host(flow)
     undisturbed = await pass_through(builder, scenario, "undisturbed")
     found = Crashes(undisturbed)
-    for boundary in undisturbed.boundaries:
+    for boundary in filter(where, undisturbed.boundaries):
         for is_done in (False, True):
-            where = f"killed just {'after' if is_done else 'before'} {boundary}"
-            told = await pass_through(builder, scenario, where, KillAt(boundary.number, is_done=is_done))
-            compare(builder, undisturbed, told, where)
-            found.passes[where] = told
+            what = f"killed just {'after' if is_done else 'before'} {boundary}"
+            told = await pass_through(builder, scenario, what, KillAt(boundary.number, is_done=is_done))
+            compare(builder, undisturbed, told, what)
+            found.passes[what] = told
     return found
 
 
