@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowx_runtime import Authenticated, Internal, Permission, StepContext, capability
+from flowx_runtime import Authenticated, Internal, Permission, ScheduledFire, StepContext, capability
 from workflow.company import Company
 from workflow.contracts import (
     AccessGrant,
@@ -15,6 +15,7 @@ from workflow.contracts import (
     Identity,
     Induction,
     LaptopOrder,
+    OfferWindowClosed,
     OnboardEmployee,
     PayrollRecord,
     ProvisionWorkspace,
@@ -258,3 +259,9 @@ class SendWelcomePack(Department):
 
     async def execute(self, request: Identity, ctx: StepContext) -> WelcomePack:
         return WelcomePack(reference=self._company.do("welcome.send", request.employee_id))
+
+
+@capability("offer.close_window", version="1.0.0", authorization=Internal(), idempotent=True)
+async def close_offer_window(request: ScheduledFire, ctx: StepContext) -> OfferWindowClosed:
+    """Close the window of the night that was due, however late it runs."""
+    return OfferWindowClosed(closed_at=request.occurrence_at)

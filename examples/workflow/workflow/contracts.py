@@ -1,7 +1,8 @@
-"""The values that cross the steps of `employee.onboard` and `workspace.provision`."""
+"""The values that cross the steps of the three flows."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import Enum
 
 from flowx_runtime import Category, Contract, FlowError, Sensitive, event
@@ -137,6 +138,12 @@ class OnboardingResult(Contract):
 
     employee_id: str
     equipment_issued: int
+
+
+class OfferWindowClosed(Contract):
+    """Which night's window was closed."""
+
+    closed_at: datetime
 
 
 @event("employee.onboarded", version="1.0.0")

@@ -1,8 +1,8 @@
-"""`employee.onboard` and the child it composes, `workspace.provision`."""
+"""`employee.onboard`, the child it composes, `workspace.provision`, and `offer.window.close`, which nobody calls."""
 
 from __future__ import annotations
 
-from flowx_runtime import Flow, FlowBuilder, Merge, Profile, flow, http_trigger
+from flowx_runtime import Flow, FlowBuilder, Merge, MissedFire, Profile, ScheduledFire, cron_trigger, flow, http_trigger
 from workflow.capabilities import (
     AllocateDesk,
     AssignEquipment,
@@ -27,6 +27,7 @@ from workflow.capabilities import (
     ValidateOffer,
     VoidSupplierAgreement,
     WaiveBackgroundCheck,
+    close_offer_window,
 )
 from workflow.contracts import (
     BuildingPass,
@@ -35,6 +36,7 @@ from workflow.contracts import (
     EmploymentType,
     EquipmentRequest,
     Identity,
+    OfferWindowClosed,
     OnboardEmployee,
     OnboardingResult,
     ProvisionWorkspace,
@@ -114,3 +116,13 @@ class OnboardEmployeeFlow(Flow[OnboardEmployee, OnboardingResult]):
                 employee_id=ctx.get(Identity).employee_id, equipment_issued=len(ctx.input.equipment)
             )
         )
+
+
+@flow("offer.window.close", version="1.0.0", profile=Profile.DURABLE, owner="people-ops", deadline="PT10M")
+@cron_trigger("0 2 * * *", time_zone="Europe/Berlin", missed_fire=MissedFire.RUN_ONCE)
+class CloseOfferWindowFlow(Flow[ScheduledFire, OfferWindowClosed]):
+    """Every night, the offers of the day before can no longer be accepted."""
+
+    def define(self, flow: FlowBuilder[ScheduledFire, OfferWindowClosed]) -> None:
+        flow.step(close_offer_window)
+        flow.returns(lambda ctx: ctx.get(OfferWindowClosed))

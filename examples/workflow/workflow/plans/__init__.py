@@ -17,6 +17,11 @@ CATALOG: Final = Catalog(
             module="workflow.plans.employee_onboard_v2_0_0",
         ),
         CatalogEntry(
+            flow_id="offer.window.close",
+            version="1.0.0",
+            module="workflow.plans.offer_window_close_v1_0_0",
+        ),
+        CatalogEntry(
             flow_id="workspace.provision",
             version="1.0.0",
             module="workflow.plans.workspace_provision_v1_0_0",
