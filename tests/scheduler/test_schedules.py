@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -379,6 +380,24 @@ async def test_a_host_that_starts_while_the_journal_is_away_serves_its_schedules
     await node.sweep_once()
     scene.clock.advance(minutes=1)
     assert await node.sweep_once() == 1
+
+
+async def test_a_start_is_noted_on_whatever_others_made_of_the_schedule_meanwhile() -> None:
+    scene, journal = counted(flow(schedule()))
+    node = scene.node()
+    await register(node)
+    start = journal.start
+
+    async def start_while_another_saves(instance: Any, **terms: Any) -> Any:
+        row = await scene.row()
+        assert await journal.save_schedule(replace(row, skipped=row.skipped + 1))
+        return await start(instance, **terms)
+
+    journal.start = start_while_another_saves  # type: ignore[method-assign]
+    scene.clock.advance(minutes=1)
+    assert await node.sweep_once() == 1
+    row = await scene.row()
+    assert (row.planned, row.fired, row.skipped) == ((), 1, 1)
 
 
 async def test_an_occurrence_that_cannot_start_keeps_no_other_from_starting(caplog: pytest.LogCaptureFixture) -> None:
