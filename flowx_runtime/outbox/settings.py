@@ -20,7 +20,7 @@ class Publishing:
     """How often to look for events that other nodes left; those of this one are looked for when its runs rest."""
     batch: int = 500
     """About how many events to have in hand at a time."""
-    per_instance: int = 64
+    per_instance: int = 128
     """At most so many of them of one instance."""
     concurrency: int = 16
     """How many events, of as many instances, to publish at a time."""

@@ -26,7 +26,8 @@ create table {schema}.outbox_claim (
 -- Candidates are the instances whose first pending event is due; that event's row is locked while the claim is made.
 -- SKIP LOCKED: what another node is claiming is not waited for. A row that was written since the snapshot is judged
 -- again as it is now, so an event that was published meanwhile opens no claim.
--- The planner settings: go through the due events in order, with one look into an index for each.
+-- The planner settings, and the `order by` in what is only counted: go through the due events in order, with one look
+-- into the index of an instance's pending events for each, also while nothing is known of how many there are.
 create function {schema}.claim_events(
     p_claim uuid, p_owner text, p_ttl interval, p_limit integer, p_per_instance integer)
 returns table (claimed_at timestamptz, instance_id uuid, event_id uuid, event_sequence bigint, type text, version text,
@@ -46,10 +47,10 @@ begin
     select array_agg(c.instance_id) into chosen from (
         select e.instance_id from {schema}.outbox_event e
         where e.published_at is null and e.set_aside_at is null and e.next_attempt_at <= now_is
-            and not exists (
-                select from {schema}.outbox_event b
-                where b.instance_id = e.instance_id and b.event_sequence < e.event_sequence
-                    and b.published_at is null and b.set_aside_at is null)
+            and e.event_sequence = (
+                select b.event_sequence from {schema}.outbox_event b
+                where b.instance_id = e.instance_id and b.published_at is null and b.set_aside_at is null
+                order by b.event_sequence limit 1)
             and not exists (
                 select from {schema}.outbox_claim c where c.instance_id = e.instance_id and c.expires_at > now_is)
         order by e.next_attempt_at limit p_limit
@@ -64,7 +65,7 @@ begin
             select count(*) as pending from (
                 select from {schema}.outbox_event e
                 where e.instance_id = h.instance_id and e.published_at is null and e.set_aside_at is null
-                limit p_per_instance) few) n) x
+                order by e.event_sequence limit p_per_instance) few) n) x
     where x.before_it < p_limit;
     with won as (
         insert into {schema}.outbox_claim as c (instance_id, claim_id, owner, expires_at)
@@ -109,7 +110,8 @@ begin
         claim_id uuid, instance_id uuid, event_id uuid, error text, retry_in double precision, is_refusal boolean,
         is_poison boolean)
     where e.instance_id = f.instance_id and e.event_id = f.event_id
-        and e.published_at is null and e.set_aside_at is null
+        -- Written so that only the primary key can find it.
+        and coalesce(e.published_at, e.set_aside_at) is null
         and exists (
             select from {schema}.outbox_claim c where c.instance_id = f.instance_id and c.claim_id = f.claim_id);
     delete from {schema}.outbox_claim c using unnest(p_released, p_claims) as x(instance_id, claim_id)
