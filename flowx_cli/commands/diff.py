@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -153,11 +154,22 @@ def _render(report: Report, format_: str, least: Verdict) -> str:
         case "github":
             from flowx_compiler.diff.report.github import render_github
 
+            _add_to_step_summary(report)
             return render_github(report)
         case _:
             from flowx_compiler.diff.report.text import render_text
 
             return render_text(report)
+
+
+def _add_to_step_summary(report: Report) -> None:
+    """Annotations show ten changes of a kind; the summary of the step shows all."""
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if path:
+        from flowx_compiler.diff.report.markdown import render_markdown
+
+        with Path(path).open("a", encoding="utf-8", errors="replace") as summary:
+            summary.write(render_markdown(report))
 
 
 def _write(text: str, output: Path | None) -> None:

@@ -112,6 +112,23 @@ def test_annotations_stay_below_what_is_shown(flowx: Flowx, documents: Documents
     assert "line=" not in "".join(out)
 
 
+def test_e05_the_summary_of_the_step_shows_all_whatever_the_annotations_have_room_for(
+    flowx: Flowx, documents: Documents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = sample()
+    for number in range(25):
+        add_field(new, "Mail", f"x{number:02}", {"type": "string"}, required=True)
+    files = documents(sample(), new)
+    (tmp_path / "summary.md").write_text("before\n", "utf-8")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    assert "summary of this step shows all" in flowx(*files, "--format", "github").out
+    shown = (tmp_path / "summary.md").read_text("utf-8")
+    assert shown.startswith("before\n### Contract of shop: **INCOMPATIBLE**\n")
+    assert shown.count("| FLOWX-DIFF-030 |") == 25
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY")
+    assert shown == "before\n" + flowx(*files, "--format", "markdown").out
+
+
 def test_output_writes_a_file_and_keeps_the_exit_code(flowx: Flowx, documents: Documents, tmp_path: Path) -> None:
     files = documents(sample(), BREAKING)
     ran = flowx(*files, "--output", "made/for/it.txt")

@@ -23,7 +23,9 @@ def render_github(report: Report) -> str:
         shown = found if len(found) <= _SHOWN else found[: _SHOWN - 1]
         lines += [_command(level, finding) for finding in shown]
         if len(found) > len(shown):
-            lines.append(f"::{level} title=flowx diff::and {len(found) - len(shown)} more; see the text report")
+            lines.append(
+                f"::{level} title=flowx diff::and {len(found) - len(shown)} more: the summary of this step shows all"
+            )
     if report.is_same_document:
         lines.append(SAME_DOCUMENT)
     elif not report.findings:
