@@ -288,6 +288,24 @@ async def test_a_schedule_that_was_changed_fires_no_occurrence_of_before() -> No
     assert [row.cron for row in await scene.journal.schedules(["offer.window.close"])] == ["0 * * * *"]
 
 
+async def test_what_is_planned_starts_although_a_newer_version_has_another_schedule() -> None:
+    old = flow(schedule("0 * * * *", jitter=timedelta(minutes=50)))
+    new = flow(schedule("30 3 * * *"), version="2.0.0")
+    scene = Scene(at="2026-08-01T16:30:00")
+    first = scene.node(old)
+    await register(first)
+    scene.clock.at("2026-08-01T17:00:00")
+    await first.sweep_once()
+    (fire,) = (await scene.row()).planned
+    both = scene.node(old, new)
+    await register(both)
+    scene.clock.instant = fire.release_at
+    assert await both.sweep_once() == 1
+    scene.clock.at("2026-08-01T18:59:00")
+    assert await both.sweep_once() == 0
+    assert await scene.fired() == ["08-01 17:00"]
+
+
 async def test_no_node_takes_a_schedule_from_others_of_its_version() -> None:
     scene = Scene()
     serving = scene.node(flow(schedule("0 * * * *")))

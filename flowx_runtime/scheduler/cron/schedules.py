@@ -28,6 +28,9 @@ from flowx_runtime.scheduler.cron.reports import Reports, named
 _LOG = logging.getLogger("flowx.schedules")
 
 _JITTER: Final = 0.25
+_AT_A_TIME: Final = 16
+"""Schedules of which one look decides and starts side by side: many fall due at a full hour."""
+
 _SHORTEST_REST: Final = 0.02
 _DEFAULT_INTERVAL: Final = timedelta(seconds=10)
 
@@ -111,18 +114,30 @@ class Schedules:
             JournalUnavailable: what was decided stays planned, and is started by whoever looks next.
         """
         rows = await self._rows()
-        started = 0
-        for key, row in rows.items():
-            try:
-                rows[key], count = await self._attend(row)
-                started += count
-            except JournalUnavailable:
-                raise
-            except Exception:  # one schedule must not keep the others from firing
-                _LOG.exception("the schedule %s was not served; the next look comes in %s", named(key), self._interval)
+        limit = asyncio.Semaphore(_AT_A_TIME)
+        away: list[JournalUnavailable] = []
+
+        async def attend(row: ScheduleRow) -> int:
+            async with limit:
+                if away:
+                    return 0
+                try:
+                    rows[row.key], started = await self._attend(row)
+                except JournalUnavailable as unavailable:
+                    away.append(unavailable)
+                except Exception:  # one schedule must not keep the others from firing
+                    name = named(row.key)
+                    _LOG.exception("the schedule %s was not served; the next look comes in %s", name, self._interval)
+                else:
+                    return started
+                return 0
+
+        counts = await asyncio.gather(*[attend(row) for row in rows.values() if self._is_busy(row)])
+        if away:
+            raise away[0]
         now = self._clock.now()
         self._upcoming = min((at for at in self._instants(rows, now) if at > now), default=None)
-        return started
+        return sum(counts)
 
     async def next_due(self) -> datetime | None:
         """The instant at which something has to be decided or started next; in the past where that is overdue."""
@@ -157,6 +172,10 @@ class Schedules:
         if not self._is_registered:
             await self._register()
         return {row.key: row for row in await self._journal.schedules(list(self._versions))}
+
+    def _is_busy(self, row: ScheduleRow) -> bool:
+        scheduled = self._scheduled.get(row.key)
+        return bool(row.planned) or (scheduled is not None and not self._decide(scheduled, row).is_nothing)
 
     async def _attend(self, row: ScheduleRow) -> tuple[ScheduleRow, int]:
         """Decide and start for one schedule until nothing more is due."""
