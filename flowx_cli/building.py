@@ -15,14 +15,14 @@ from flowx_compiler.config import find_pyproject, load_config
 from flowx_compiler.discover import discover
 from flowx_compiler.errors import UsageProblem
 from flowx_compiler.outcome import Outcome
-from flowx_compiler.released import changed, plan_digests, released_digests
+from flowx_compiler.released import read_released
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flowx_cli.judging import Asked
     from flowx_compiler.config import Config
-    from flowx_compiler.released import Digests
+    from flowx_compiler.released import Released
     from flowx_compiler.report.report import Report
     from flowx_compiler.source_file import SourceFile
 
@@ -80,8 +80,8 @@ def build_application(
     existing = _existing(plans)
     outcome = _outcome(config, files, existing, asked, cache)
     built = outcome.files.get(config.manifest)
-    released = released_digests(_committed(config))
-    if changed(released, plan_digests(built)):
+    released, now = read_released(_committed(config)).without_drafts(), read_released(built)
+    if released.changed(now) or released.labels_gone(now):
         # Seldom, and therefore not part of what is cached: the next commit would make every cached outcome another one.
         outcome = _compile(config, files, existing, asked, cache, released)
     different = tuple(path for path, text in outcome.files.items() if _bytes_of(config.root / path) != text.encode())
@@ -89,7 +89,7 @@ def build_application(
         return BuiltProject(config, _with_stale(config, outcome, different), (), different)
     restated: tuple[tuple[str, str], ...] = ()
     if different:
-        restated = changed(plan_digests(_bytes_of(config.root / config.manifest)), plan_digests(built))
+        restated = read_released(_bytes_of(config.root / config.manifest)).changed(now)
     for path in different:
         write_text(config.root / path, outcome.files[path])
     return BuiltProject(config, outcome.report, different, (), restated)
@@ -157,7 +157,7 @@ def _compile(
     existing: dict[str, str],
     asked: Asked | None,
     cache: Cache | None,
-    released: Digests | None = None,
+    released: Released | None = None,
 ) -> Outcome:
     # Imported only where something is compiled: the rules alone take longer to import than an unchanged build takes.
     from flowx_cli.judging import NOTHING_ASKED, judgement

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from flowx_compiler.check.once_steps import labels_of
 from flowx_compiler.config import Config
 from flowx_compiler.emit.catalog_module import Entry, emit_catalog
 from flowx_compiler.emit.manifest import RetiredPlan, emit_manifest
@@ -18,7 +19,8 @@ from flowx_compiler.lower.plan_model import PlanModel
 from flowx_compiler.model import Problem, Program
 from flowx_compiler.read.depth import allow_deep_trees
 from flowx_compiler.read.file_reader import Reader
-from flowx_compiler.released import Digests, changed
+from flowx_compiler.released import Released
+from flowx_compiler.rules.flowx1111_once_label_gone import RULE as ONCE_LABEL_GONE
 from flowx_compiler.rules.flowx1301_released_version_changed import RULE as RELEASED_VERSION_CHANGED
 from flowx_compiler.rules.run import judge
 from flowx_compiler.rules.unsound import with_reasons
@@ -87,7 +89,7 @@ def compile_sources(
     existing: Mapping[str, str],
     judge: Judge = judge,
     reader: Reader | None = None,
-    released: Digests | None = None,
+    released: Released | None = None,
 ) -> Build:
     """Link, judge, and compile every flow if nothing found is an error.
 
@@ -97,17 +99,17 @@ def compile_sources(
         existing: plan modules that are on disk: text by module name. Those of other versions stay, marked retired.
         judge: says what is wrong with a program.
         reader: reads files; without one, every file is read anew.
-        released: the plans that instances may have been started under; one of the same version must be the same.
+        released: what instances may have been started under; a plan of the same version must be the same.
     """
     analysed = analyse(files, judge, reader)
     if analysed.has_errors or not analysed.flow_count:
         return analysed
     program = analysed.program
     plans = [lower(program, flow) for _, flow in sorted(program.flows.items())]
-    restated = _restated(program, plans, released or {})
-    if restated:
+    broken = [] if released is None else _broken_promises(program, plans, released)
+    if broken:
         # Judged again, so that settings and directives have their say about these findings as about all others.
-        program = replace(program, problems=(*program.problems, *restated))
+        program = replace(program, problems=(*program.problems, *broken))
         analysed = Build(program, with_reasons(program, judge(program)), {}, len(program.flows))
         if analysed.has_errors:
             return analysed
@@ -133,11 +135,12 @@ def compile_sources(
     return Build(program, analysed.verdict, dict(sorted(written.items())), analysed.flow_count, made_from)
 
 
-def _restated(program: Program, plans: Iterable[PlanModel], released: Digests) -> list[Problem]:
-    """A problem for each flow that is not what was released under its version."""
+def _broken_promises(program: Program, plans: Iterable[PlanModel], released: Released) -> list[Problem]:
+    """A problem for each flow that is not what was released under its version, and each step that lost its name."""
     built = {(plan.flow_id, plan.version): plan for plan in plans}
-    moved = changed(released, {key: plan.digest for key, plan in built.items()})
-    return [
+    labels = {item.id: frozenset(labels_of(program, item)) for item in program.capabilities.values()}
+    now = Released({identity: plan.digest for identity, plan in built.items()}, labels)
+    found = [
         Problem(
             RELEASED_VERSION_CHANGED.id,
             program.flows[built[flow_id, version].flow].place,
@@ -146,8 +149,29 @@ def _restated(program: Program, plans: Iterable[PlanModel], released: Digests) -
             "instances that started under it",
             label="instances parked under the former plan could not go on",
         )
-        for flow_id, version in moved
+        for flow_id, version in released.changed(now)
     ]
+    for capability_id, gone in sorted(released.labels_gone(now).items()):
+        capability = next(item for item in program.capabilities.values() if item.id == capability_id)
+        users = [
+            plan
+            for identity, plan in sorted(built.items())
+            if identity in released.digests and any(use.name == capability.name for use in plan.capabilities)
+        ]
+        if users:
+            one = len(gone) == 1
+            said = ", ".join(repr(label) for label in sorted(gone))
+            found.append(
+                Problem(
+                    ONCE_LABEL_GONE.id,
+                    capability.place,
+                    f"{'step' if one else 'steps'} {said} of {capability_id!r} {'is' if one else 'are'} gone while "
+                    f"{users[0].flow_id!r} is still {users[0].version}",
+                    help="keep the label, or give the flow a new version",
+                    label="a run that had done it finds no record of it",
+                )
+            )
+    return found
 
 
 def _next(version: str) -> str:

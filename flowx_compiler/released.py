@@ -1,4 +1,4 @@
-"""What has been released: the digests of the flow versions in a manifest that was committed.
+"""What has been released: the flow versions in a manifest that was committed, and the steps of their capabilities.
 
 Light to import: a build of an unchanged project needs no more than this.
 """
@@ -7,29 +7,47 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-Digests: TypeAlias = Mapping[tuple[str, str], str]
-"""The plan digest of each (flow id, version)."""
+Identity: TypeAlias = tuple[str, str]
+"""Flow id and version."""
 
 
-def released_digests(manifest: bytes | str | None) -> Digests:
-    """The digests that a committed manifest holds; none of what is no manifest, and none of a pre-release version.
+@dataclass(frozen=True, slots=True)
+class Released:
+    """The part of a manifest that instances in flight hold on to."""
 
-    A version such as `1.1.0-dev.1` says of itself that it may still change; nobody is to rely on it.
-    """
-    return {key: digest for key, digest in plan_digests(manifest).items() if "-" not in key[1]}
+    digests: Mapping[Identity, str] = field(default_factory=dict)
+    """The plan digest of each current flow."""
+    labels: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By capability id, the labels of the steps inside it."""
+
+    def without_drafts(self) -> Released:
+        """Without pre-release versions: `1.1.0-dev.1` says of itself that it may still change."""
+        digests = {identity: digest for identity, digest in self.digests.items() if "-" not in identity[1]}
+        return Released(digests, self.labels)
+
+    def changed(self, now: Released) -> tuple[Identity, ...]:
+        """The flow versions that are in both and have not the same plan."""
+        both = self.digests.keys() & now.digests.keys()
+        return tuple(sorted(identity for identity in both if self.digests[identity] != now.digests[identity]))
+
+    def labels_gone(self, now: Released) -> Mapping[str, frozenset[str]]:
+        """By capability id, the labels that are there no more, of capabilities that still are."""
+        gone = {id: labels - now.labels[id] for id, labels in self.labels.items() if id in now.labels}
+        return {id: labels for id, labels in gone.items() if labels}
 
 
-def plan_digests(manifest: bytes | str | None) -> Digests:
-    """The digests of the current flows of a manifest; whatever else it is gives none."""
+def read_released(manifest: bytes | str | None) -> Released:
+    """What a manifest says; whatever is none says nothing."""
     try:
-        flows = json.loads(manifest or b"{}")["flows"]
-        return {(str(flow["id"]), str(flow["version"])): str(flow["planDigest"]) for flow in flows}
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return {}
-
-
-def changed(released: Digests, built: Digests) -> tuple[tuple[str, str], ...]:
-    """The (flow id, version) pairs that are in both and are not the same."""
-    return tuple(sorted(key for key in released.keys() & built.keys() if released[key] != built[key]))
+        document = json.loads(manifest or b"{}")
+        digests = {(str(flow["id"]), str(flow["version"])): str(flow["planDigest"]) for flow in document["flows"]}
+        labels = {
+            str(capability["id"]): frozenset(map(str, capability.get("onceLabels", ())))
+            for capability in document["capabilities"]
+        }
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return Released()
+    return Released(digests, labels)

@@ -9,6 +9,7 @@ from typing import Any
 
 from flowx_compiler import model
 from flowx_compiler.check.error_catalogue import error_catalogue
+from flowx_compiler.check.once_steps import labels_of
 from flowx_compiler.contracts.published import Published
 from flowx_compiler.emit.manifest_steps import manifest_steps, published_name
 from flowx_compiler.lower import plan_model as plan
@@ -166,6 +167,7 @@ def _capability(program: Program, capability: model.Capability, used_by: list[st
             "idempotent": capability.idempotent,
             "sideEffects": sorted(capability.side_effects),
             "errors": _errors(program, capability),
+            "onceLabels": list(labels_of(program, capability)) or None,
             "deprecated": capability.deprecated,
             "source": f"{program.modules[capability.module].file}:{capability.name[len(capability.module) + 1 :]}",
             "usedBy": used_by,

@@ -92,6 +92,7 @@ class _Writer:
             result=self._type(capability.result),
             idempotent="True" if capability.idempotent else None,
             side_effects=side_effects if capability.side_effects else None,
+            has_steps="True" if capability.name in self._model.with_steps else None,
         )
         return lay_out(f"{self._uses[capability.name]}: Final = ", use)
 

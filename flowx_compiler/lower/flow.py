@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from flowx_compiler import model
 from flowx_compiler.check.constructs import constructs
+from flowx_compiler.check.once_steps import has_steps
 from flowx_compiler.contracts.published import Published
 from flowx_compiler.lower.canonical import local_names
 from flowx_compiler.lower.digest import digest
@@ -68,6 +69,7 @@ def lower(program: Program, flow: Flow) -> PlanModel:
         on_failure=on_failure,
         schedules=tuple(trigger for trigger in flow.triggers if isinstance(trigger, model.CronTrigger)),
         capabilities=capabilities,
+        with_steps=frozenset(item.name for item in capabilities if has_steps(program, item)),
         contracts=contracts,
         functions=tuple(lifter.functions),
         imports=spelling.imports,

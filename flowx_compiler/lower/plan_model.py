@@ -249,6 +249,8 @@ class PlanModel:
     schedules: tuple[CronTrigger, ...]
     capabilities: tuple[Capability, ...]
     """Every capability the plan calls, in order of first use."""
+    with_steps: frozenset[str]
+    """Those of them, by qualified name, that have steps of their own."""
     contracts: tuple[Contract, ...]
     """Every contract it reads or writes, by qualified name."""
     functions: tuple[Lifted, ...]

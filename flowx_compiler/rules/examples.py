@@ -42,7 +42,8 @@ def example_text(example: Example) -> str:
 
 def before(example: Example) -> Example:
     """The example as it was before, for a rule that compares with that."""
-    return Example(example.before or example.define, module=example.module, returns=example.returns)
+    module = example.module if example.module_before is None else example.module_before
+    return Example(example.before or example.define, module=module, returns=example.returns)
 
 
 def example_files(example: Example) -> tuple[SourceFile, ...]:

@@ -35,8 +35,9 @@ def _code(example: Example) -> str:
         for line in example.module.replace("\0", "\\0").rstrip("\n").splitlines()
     )
     head = f"{module}\n\n\n" if module else ""
-    if example.before is not None:
-        was = "\n".join(f"#     {line}" for line in example.before.rstrip("\n").splitlines())
+    former = example.module_before if example.before is None else example.before
+    if former is not None:
+        was = "\n".join(f"#     {line}".rstrip() for line in former.rstrip("\n").splitlines())
         head = f"# Built before, as version 1.0.0:\n{was}\n{head}"
     decorator = example.decorator.removesuffix(MARK).rstrip() + ("  # here" if example.decorator.endswith(MARK) else "")
     header = example.header.removesuffix(MARK).rstrip() + ("  # here" if example.header.endswith(MARK) else "")

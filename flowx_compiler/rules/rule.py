@@ -59,3 +59,10 @@ class Example:
     """Whether the usual projection is appended."""
     before: str | None = None
     """For rules that compare with what was built before: the body that was, under the version 1.0.0."""
+    module_before: str | None = None
+    """Likewise: what was at module level."""
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether something was built before."""
+        return self.before is not None or self.module_before is not None

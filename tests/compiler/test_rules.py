@@ -13,7 +13,7 @@ from flowx_compiler.config import Config
 from flowx_compiler.findings import Finding, Severity
 from flowx_compiler.link import link, problem_ids
 from flowx_compiler.link.sources import Sources
-from flowx_compiler.released import released_digests
+from flowx_compiler.released import read_released
 from flowx_compiler.rules.examples import before, example_files, marked_lines
 from flowx_compiler.rules.flowx1302_generated_file_is_stale import stale as said_of
 from flowx_compiler.rules.page import page
@@ -31,7 +31,7 @@ CONFIG = Config(root=Path(), sources=("example.py",), plans="plans")
 
 def findings_in(example: Example, rule: str = "") -> list[Finding]:
     found: tuple[Finding, ...]
-    if example.before is None:
+    if not example.is_compared:
         found = run_rules(link(Sources.of(example_files(example))))
     else:
         former = compile_sources(example_files(before(example)), CONFIG, {})
@@ -40,7 +40,7 @@ def findings_in(example: Example, rule: str = "") -> list[Finding]:
             stale = [path for path, text in built.files.items() if former.files[path] != text]
             found = tuple(said_of(path, is_missing=False, made_from=built.made_from.get(path)) for path in stale)
         else:
-            released = released_digests(former.files[CONFIG.manifest])
+            released = read_released(former.files[CONFIG.manifest])
             found = compile_sources(example_files(example), CONFIG, {}, released=released).findings
     return [finding for finding in found if finding.place.file == "example.py"]
 

@@ -253,6 +253,10 @@ NEVER_REPORTED: dict[str, tuple[str, Edit]] = {
         "derived, and only what is inside this application",
         lambda d: put(_event(d), consumedBy=["order.ship"]),
     ),
+    "capability.onceLabels": (
+        "who calls it sees none of them; a build says when one is gone under the same flow version (FLOWX1111)",
+        lambda d: put(capability(d, "card.charge"), onceLabels=["charge"]),
+    ),
     "capability.usedBy": ("derived", lambda d: put(capability(d, "card.charge"), usedBy=["order.ship"])),
     "step.id": ("the place in the plan, which the digest covers", lambda d: put(step(d, 9), id=99)),
     "step.event": (

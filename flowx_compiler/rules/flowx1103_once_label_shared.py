@@ -1,0 +1,114 @@
+"""Two steps of one body that have the same label.
+
+What it detects: two `ctx.once` with one label in one function, or in the callable of one step, that can both run.
+Arms of one `if`, `match` or conditional expression are exclusive, and so is what follows an arm that returns or
+raises; `try` and `except` are not.
+
+Why it matters: They share one identity. The second one reads back what the first one left, and never runs.
+
+When to suppress: Never: give them names of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flowx_compiler.check.once_steps import bodies_with_steps, can_both_run
+from flowx_compiler.findings import Finding, Related
+from flowx_compiler.model import Program
+from flowx_compiler.rules.rule import ERROR, Example, Rule
+
+RULE = Rule("FLOWX1103", "once-label-shared", ERROR, is_safety=True)
+
+INVALID = (
+    Example(
+        """\
+flow.step(pay)
+""",
+        module="""\
+async def charge(total: int) -> str:
+    return "receipt"
+
+
+@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
+async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
+    ticket = await ctx.once("charge", lambda: charge(request.total))
+    again = await ctx.once("charge", lambda: charge(request.total))  # <-
+    return ManualReview(ticket=ticket + again)
+""",
+    ),
+    Example(
+        """\
+flow.step(pay)
+""",
+        module="""\
+async def charge(total: int) -> str:
+    return "receipt"
+
+
+@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
+async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
+    try:
+        ticket = await ctx.once("charge", lambda: charge(request.total))
+    except ValueError:
+        ticket = await ctx.once("charge", lambda: charge(1))  # <-
+    return ManualReview(ticket=ticket)
+""",
+    ),
+)
+
+VALID = (
+    Example(
+        """\
+flow.step(pay)
+""",
+        module="""\
+async def charge(total: int) -> str:
+    return "receipt"
+
+
+@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
+async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
+    match request.channel:
+        case Channel.RETAIL:
+            ticket = await ctx.once("charge", lambda: charge(request.total))
+        case _:
+            ticket = await ctx.once("charge", lambda: charge(1))
+    return ManualReview(ticket=ticket)
+""",
+    ),
+    Example(
+        """\
+flow.step(pay)
+""",
+        module="""\
+async def charge(total: int) -> str:
+    return "receipt"
+
+
+@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
+async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
+    if request.total == 0:
+        return ManualReview(ticket=await ctx.once("charge", lambda: charge(0)))
+    return ManualReview(ticket=await ctx.once("charge", lambda: charge(request.total)))
+""",
+    ),
+)
+
+
+def check(program: Program) -> Iterator[Finding]:
+    """Every step that reads back what another one left."""
+    for body in bodies_with_steps(program):
+        labelled = [step for step in body.steps if step.kind == "once" and step.name is not None]
+        for position, step in enumerate(labelled):
+            others = (other for other in labelled[:position] if other.name == step.name and can_both_run(other, step))
+            first = next(others, None)
+            if first is not None:
+                yield RULE.finding(
+                    step.place,
+                    f"two steps that can both run are labelled {step.name!r}; the other one is in line"
+                    f" {first.place.span.line}",
+                    label="reads back what the other one left, and never runs",
+                    help="give each of them a label of its own",
+                    related=(Related(first.place, "the other one"),),
+                )
