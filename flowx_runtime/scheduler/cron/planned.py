@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 from flowx_runtime.engine.clock import Clock
@@ -17,6 +18,9 @@ from flowx_runtime.scheduler.cron.identity import occurrence_id
 from flowx_runtime.scheduler.cron.reports import Reports, named
 
 _LOG = logging.getLogger("flowx.schedules")
+
+_AT_A_TIME: Final = 16
+"""Occurrences of one schedule that are started side by side."""
 
 
 class Starts(Protocol):
@@ -64,24 +68,27 @@ class PlannedStarts:
             JournalUnavailable: what was not noted is started again later, and found started.
         """
         now = self._clock.now()
-        created = 0
+        released = [fire for fire in row.planned if fire.release_at <= now]
+        ours = [fire for fire in released if self._starts.has(row.flow_id, fire.flow_version)]
+        left_behind = [fire for fire in released if fire not in ours and now - fire.release_at >= self._patience]
         done: set[PlannedFire] = set()
         instead: list[PlannedFire] = []
+        created = 0
         try:
-            for fire in row.planned:
-                if fire.release_at > now:
-                    continue
-                instance_id = occurrence_id(row.flow_id, fire.flow_version, row.cron, row.time_zone, fire.occurrence_at)
-                if self._starts.has(row.flow_id, fire.flow_version):
-                    if await self._start(row, fire, instance_id, done):
-                        created += 1
-                elif now - fire.release_at >= self._patience:
-                    # The nodes that had its version are gone. What they did not start falls to the version here.
-                    if await self._journal.read(instance_id) is not None:
-                        done.add(fire)
-                    elif scheduled is not None and scheduled.version != fire.flow_version:
-                        done.add(fire)
-                        instead.append(replace(fire, flow_version=scheduled.version))
+            for first in range(0, len(ours), _AT_A_TIME):
+                group = ours[first : first + _AT_A_TIME]
+                answers = await asyncio.gather(*[self._start(row, fire) for fire in group], return_exceptions=True)
+                done.update(fire for fire, answer in zip(group, answers, strict=True) if isinstance(answer, bool))
+                created += answers.count(True)
+                for fire, answer in zip(group, answers, strict=True):
+                    self._look_at(answer, row, fire)
+            for fire in left_behind:
+                # The nodes that had its version are gone. What they did not start falls to the version here.
+                if await self._journal.read(_instance(row, fire)) is not None:
+                    done.add(fire)
+                elif scheduled is not None and scheduled.version != fire.flow_version:
+                    done.add(fire)
+                    instead.append(replace(fire, flow_version=scheduled.version))
         finally:
             if done:
                 row = await self._note(row, done, instead)
@@ -90,16 +97,18 @@ class PlannedStarts:
             created += more
         return row, created
 
-    async def _start(self, row: ScheduleRow, fire: PlannedFire, instance_id: UUID, done: set[PlannedFire]) -> bool:
-        try:
-            is_new = await self._starts.start(row, fire, instance_id)
-        except JournalUnavailable:
-            raise
-        except Exception:  # one occurrence must not keep the later ones from starting
-            _LOG.exception("%s of %s could not be started and is tried again", fire.occurrence_at, named(row.key))
-            return False
-        done.add(fire)
-        return is_new
+    async def _start(self, row: ScheduleRow, fire: PlannedFire) -> bool:
+        return await self._starts.start(row, fire, _instance(row, fire))
+
+    @staticmethod
+    def _look_at(answer: object, row: ScheduleRow, fire: PlannedFire) -> None:
+        """One occurrence that cannot start must not keep the later ones from it; a journal that is away does."""
+        if isinstance(answer, JournalUnavailable):
+            raise answer
+        if isinstance(answer, BaseException):
+            _LOG.error(
+                "%s of %s could not be started and is tried again", fire.occurrence_at, named(row.key), exc_info=answer
+            )
 
     async def _note(
         self, row: ScheduleRow, done: Collection[PlannedFire], instead: Collection[PlannedFire]
@@ -118,3 +127,7 @@ class PlannedStarts:
                 return replace(saved, revision=saved.revision + 1)
             found = {each.key: each for each in await self._journal.schedules([row.flow_id])}
             row = found.get(row.key, replace(row, planned=()))
+
+
+def _instance(row: ScheduleRow, fire: PlannedFire) -> UUID:
+    return occurrence_id(row.flow_id, fire.flow_version, row.cron, row.time_zone, fire.occurrence_at)
