@@ -130,7 +130,7 @@ def compile_sources(
             entries.append(Entry(old.flow_id, old.version, name, is_retired=True))
             if old.digest is not None:
                 retired.append(RetiredPlan(old.flow_id, old.version, old.digest))
-    written[f"{folder}/__init__.py"] = emit_catalog(config.plans, entries)
+    written[f"{folder}/__init__.py"] = emit_catalog(config.plans, entries, config.application)
     written[config.manifest] = emit_manifest(config.application, program, plans, retired)
     return Build(program, analysed.verdict, dict(sorted(written.items())), analysed.flow_count, made_from)
 

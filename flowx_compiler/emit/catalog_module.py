@@ -18,7 +18,7 @@ class Entry:
     is_retired: bool
 
 
-def emit_catalog(package: str, entries: Iterable[Entry]) -> str:
+def emit_catalog(package: str, entries: Iterable[Entry], application: str = "") -> str:
     """The `__init__.py` of the package of plans."""
     listed = sorted(
         entries, key=lambda entry: (entry.flow_id, entry.is_retired, _newest_first(entry.version), entry.module)
@@ -40,7 +40,8 @@ def emit_catalog(package: str, entries: Iterable[Entry]) -> str:
         "from typing import Final\n\n"
     )
     imports = "from flowx_runtime.plan import Catalog" + (", CatalogEntry" if pieces else "")
-    made = call("Catalog", entries=sequence(pieces) if pieces else "()")
+    named = text(application) if application else None
+    made = call("Catalog", entries=sequence(pieces) if pieces else "()", application=named)
     return f"{header}{imports}\n\n{lay_out('CATALOG: Final = ', made)}\n"
 
 

@@ -55,12 +55,14 @@ class Engine:
         on_hint: Callable[[], None] = lambda: None,
         documents: Documents | None = None,
         timers: Timers | None = None,
+        application: str = "",
     ) -> None:
         self.documents = documents or Documents()
         self.owner = owner
         self.lease_ttl = lease_ttl
         self._journal = journal
         self._clock = clock
+        self._application = application
         self._guards = Guards(capabilities, timers)
         self._pause = pause
         self._random = random or Random()
@@ -91,6 +93,7 @@ class Engine:
             principal=principal,
             documents=self.documents,
         )
+        session.application = self._application
         return await self.run_session(session)
 
     async def proceed(
@@ -136,6 +139,7 @@ class Engine:
                     live=live,
                 )
                 session.principal = principal
+                session.application = self._application
                 session.depth = 0 if session.parent is None else depth
                 try:
                     return await self.run_session(session)

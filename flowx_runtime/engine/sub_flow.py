@@ -170,6 +170,7 @@ class Children:
             principal=session.principal,
             documents=session.documents,
         )
+        child.application = session.application
         child.depth = (session.depth or 0) + 1
         if node.mode is SubFlowMode.DETACHED:
             self._runner.detach(self._runner.run_session(child))

@@ -157,6 +157,7 @@ class FlowHost:
             on_hint=self._hint,
             documents=self._documents,
             timers=timers,
+            application=self._plans.application,
         )
         self._sweeps: Sweeps | None = None
         if journal is not None:

@@ -26,6 +26,7 @@ class Plans:
     def __init__(self, given: Catalog | Iterable[AnyPlan]) -> None:
         self._plans: dict[tuple[str, str], AnyPlan] = {}
         self._current: dict[str, AnyPlan] = {}
+        self.application = given.application if isinstance(given, Catalog) else ""
         if isinstance(given, Catalog):
             for entry in given:
                 self._add(given.plan(entry.flow_id, entry.version), is_current=not entry.retired)

@@ -34,6 +34,8 @@ class Catalog:
     """Every plan of a package. A flow's module is imported when it is first asked for."""
 
     entries: tuple[CatalogEntry, ...]
+    application: str = ""
+    """The application's name: what its runs share, such as the keys of steps that are about one thing."""
     _loaded: dict[tuple[str, str], Plan[Any, Any]] = field(default_factory=dict, repr=False, compare=False)
 
     def plan(self, flow_id: str, version: str | None = None) -> Plan[Any, Any]:

@@ -17,4 +17,5 @@ CATALOG: Final = Catalog(
             module="offers.plans.offer_accept_v1_0_0",
         ),
     ),
+    application="offers",
 )

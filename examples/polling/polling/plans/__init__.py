@@ -17,4 +17,5 @@ CATALOG: Final = Catalog(
             module="polling.plans.document_process_v1_0_0",
         ),
     ),
+    application="polling",
 )

@@ -27,4 +27,5 @@ CATALOG: Final = Catalog(
             module="workflow.plans.workspace_provision_v1_0_0",
         ),
     ),
+    application="workflow",
 )
