@@ -70,11 +70,11 @@ def test_the_days_on_which_clocks_change(cron: str, zone: str, after: str, expec
     assert first(cron, zone, after, len(expected)) == expected
 
 
-@pytest.mark.parametrize("zone", [BERLIN, NEW_YORK, KOLKATA, "America/Sao_Paulo", "Africa/Casablanca", "Asia/Beirut"])
+@pytest.mark.parametrize("zone", [BERLIN, NEW_YORK, KOLKATA, "Asia/Beirut"])
 @pytest.mark.parametrize(
     "cron", ["30 2 * * *", "5,35 0-3 * * *", "0 0 * * MON", "*/20 * * * *", "10 * * * *", "* 2 1 * *"]
 )
-@pytest.mark.parametrize(("begin", "finish"), [("2026-02-10", "2026-04-20"), ("2026-10-20", "2026-11-10")])
+@pytest.mark.parametrize(("begin", "finish"), [("2026-03-01", "2026-04-05"), ("2026-10-20", "2026-11-05")])
 def test_in_zones_of_whole_hours_it_is_what_the_library_makes_of_it(
     cron: str, zone: str, begin: str, finish: str
 ) -> None:
