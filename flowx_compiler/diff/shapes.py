@@ -31,7 +31,7 @@ _LIMITS: Mapping[str, tuple[str, ...]] = {
 }
 _STRUCTURE: Mapping[str, tuple[str, ...]] = {
     "array": ("items", "prefixItems"),
-    "object": ("properties", "required", "additionalProperties", "propertyNames"),
+    "object": ("properties", "required", "additionalProperties", "propertyNames", "patternProperties"),
     "string": ("format",),
     "integer": ("format",),
     "number": ("format",),
@@ -64,7 +64,10 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = {
     **dict.fromkeys((word for words in _LIMITS.values() for word in words), _is_number),
     **dict.fromkeys(("format", "pattern", "$ref"), _is_text),
     "uniqueItems": lambda value: isinstance(value, bool),
-    "properties": lambda value: isinstance(value, dict) and all(_is_schema(member) for member in value.values()),
+    **dict.fromkeys(
+        ("properties", "patternProperties"),
+        lambda value: isinstance(value, dict) and all(_is_schema(member) for member in value.values()),
+    ),
     "required": _are(_is_text),
     "type": lambda value: _is_text(value) or (bool(value) and _are(_is_text)(value)),
     "enum": lambda value: isinstance(value, list),
@@ -196,6 +199,8 @@ def normalise(schema: Any, scope: str = "") -> Shape:
         return Shape((_unknown(schema, used),))
     if used & {"anyOf", "oneOf"}:
         return Shape((_unknown(schema, used),))
+    if "patternProperties" in used:
+        return _patterned(schema, used, scope)
     if "enum" in used or "const" in used:
         return _values(schema["enum"] if "enum" in used else [schema["const"]])
     return _typed(schema, used, scope)
@@ -297,6 +302,16 @@ def _object(schema: Mapping[str, Any], scope: str) -> Alternative:
         is_closed=extra is False,
         is_open=extra is True or isinstance(extra, dict),
     )
+
+
+def _patterned(schema: Mapping[str, Any], used: set[str], scope: str) -> Shape:
+    """A mapping whose keys have one pattern, as it is written where keys are constrained text."""
+    patterns = schema["patternProperties"]
+    if used - {"type", "patternProperties", "minProperties", "maxProperties"} or len(patterns) != 1:
+        return Shape((_unknown(schema, used),))
+    ((pattern, value),) = patterns.items()
+    key = Shape((Scalar("string", "", (("pattern", pattern),)),))
+    return Shape((Dictionary(key, normalise(value, scope), _limits(schema, "object")),))
 
 
 def _limits(schema: Mapping[str, Any], type_: str) -> Limits:

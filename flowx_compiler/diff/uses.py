@@ -152,7 +152,14 @@ def find_usage(contracts: Contracts, uses: Iterable[Use], callers: Callers) -> U
         accepted=met[Direction.ACCEPTED],
         produced=met[Direction.PRODUCED],
         renames=tuple(sorted(contracts.renames)),
-        uncompared=tuple(sorted({old for (old, _), found in definitions.items() if found.is_uncompared})),
+        uncompared=tuple(
+            sorted(
+                old
+                for old in {old for (old, _), found in definitions.items() if found.is_uncompared}
+                # What the runtime itself brings is no promise of the application, and no manifest describes it.
+                if not old.startswith("flowx_runtime.")
+            )
+        ),
     )
 
 

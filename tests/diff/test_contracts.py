@@ -12,8 +12,10 @@ import pytest
 
 from flowx_compiler.diff.compare import compare
 from flowx_compiler.diff.comparison import pair_up
+from flowx_compiler.diff.differences import Contracts
 from flowx_compiler.diff.document import read_manifest
 from flowx_compiler.diff.shapes import normalise
+from tests.contracts.test_corpus import contracts as contracts_of_the_corpus
 from tests.diff.sample import Document, findings, report, sample, told
 
 ROOT = Path(__file__).parents[2]
@@ -258,6 +260,31 @@ def test_a_reference_to_a_parametrised_contract_is_followed() -> None:
         return document
 
     assert told(page(9), page(8)) == [("032", "contract shop.Page[shop.Line].size")]
+
+
+def test_every_word_that_can_be_written_is_understood() -> None:
+    """Held over the models that derived contracts are held to."""
+    described = contracts_of_the_corpus()
+    assert len(described) > 100
+    assert [name for name, schema in described.items() if "Unknown(" in repr(normalise(schema, name))] == []
+    pair = Contracts(described, described)
+    assert [name for name in described if pair._compared(name, name).differences] == []
+
+
+PATTERNED = {"type": "object", "patternProperties": {"^x": {"type": "integer"}}}
+
+
+@pytest.mark.parametrize(
+    ("new", "number"),
+    [
+        ({"type": "object", "patternProperties": {"^x": {"type": "number"}}}, "112"),
+        ({"type": "object", "patternProperties": {"^y": {"type": "integer"}}}, "032"),
+        ({"type": "object", "additionalProperties": {"type": "integer"}}, "112"),
+    ],
+)
+def test_keys_with_a_pattern(new: Any, number: str) -> None:
+    found = told(holding(INPUT, PATTERNED), holding(INPUT, new))
+    assert {told_number for told_number, _ in found} == {number}
 
 
 @pytest.mark.parametrize(
