@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from flowx_runtime.authoring.policies import Retry
@@ -80,9 +80,9 @@ async def perform(walker: Walker, frame: Frame, node: Step, scope: str) -> Waits
     if known is not None and known.error is not None:
         if not is_retried(retry, known.attempt, known.error):
             raise FlowFailure(known.error)
-        due = session.recorded_waits.get(key)
+        due = session.recorded_waits.get(key) or _due_after(known, retry, draw=walker.random.random())
         if due is not None and walker.clock.now() < due:
-            return (Wait(scope, node.index, due),)
+            return (Wait(scope, node.index, earliest(due, session.deadline)),)
     while True:
         try:
             failed = await _attempt(walker, frame, node, scope)
@@ -104,6 +104,14 @@ async def perform(walker: Walker, frame: Frame, node: Step, scope: str) -> Waits
         await session.flush()
         await walker.pause(gap)
         walker.check_deadline()
+
+
+def _due_after(failed: StepRow, retry: Retry | None, *, draw: float) -> datetime | None:
+    """When to try again after an attempt whose process died before it could record that; `None` for at once."""
+    if retry is None or failed.captured.utc_now is None:
+        return None
+    gap = retry.backoff.gap(failed.attempt - 1, draw=draw)
+    return failed.captured.utc_now + gap if gap > LONGEST_PAUSE else None
 
 
 def is_retried(retry: Retry | None, attempts: int, error: StoredError) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from engine_plans import (
     BUDGET,
     INTERVAL,
@@ -16,24 +17,27 @@ from engine_plans import (
     Refused,
     Status,
     Submit,
+    archive,
     extract,
     plan,
     upload,
 )
-from engine_scene import Scene
+from engine_scene import TTL, Crash, Scene
 
 from flowx_runtime import Completed, Failed, Profile, Suspended
 from flowx_runtime.authoring.backoff import Backoff
 from flowx_runtime.authoring.errors import FlowError
+from flowx_runtime.authoring.merge import Merge
 from flowx_runtime.authoring.policies import Bulkhead, CircuitBreaker, PolicySet, Retry
 from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine.capabilities import Capabilities
 from flowx_runtime.engine.clock import LoopTimers
 from flowx_runtime.engine.guards import CircuitOpen, Guards
 from flowx_runtime.journal.records import State
-from flowx_runtime.plan import Poll, Step
+from flowx_runtime.plan import Parallel, Poll, Step
 
 JOB = Job(job_id="j")
+OFFER = Submit(document_id="o")
 
 
 class Invalid(FlowError, code="document.invalid", category=Category.VALIDATION):
@@ -113,6 +117,28 @@ async def test_a_long_gap_parks_and_the_attempts_are_counted_from_rows():
         await scene.new_host(substitutes={"document.extract": capability}).sweep_once()
     assert await scene.state() is State.COMPLETED
     assert scene.clock.now() == started + timedelta(minutes=2)
+
+
+async def test_a_long_gap_is_kept_where_the_process_dies_between_the_attempt_and_the_park():
+    waits = PolicySet("p", retry=Retry(2, Backoff.fixed("PT1H")))
+    # The sibling's second step makes the failed attempt durable before the fork can park.
+    forked = plan(
+        Parallel(0, (1, 2), 4, Merge.ALL_MUST_SUCCEED),
+        replace(extract(1), policy=waits, request=lambda ctx: JOB),
+        upload(2),
+        archive(3),
+    )
+    scene = Scene(forked)
+    capability, calls = failing(1)
+    scene.journal.crash_after.add(0)
+    with pytest.raises(Crash):
+        await scene.new_host(substitutes={"document.extract": capability}).run("document.process", OFFER)
+    assert "|1|document.extract|Failure" in await scene.rows()
+    await scene.recover(substitutes={"document.extract": capability})
+    assert len(calls) == 1
+    (wait,) = (await scene.history()).instance.waits
+    assert (wait.step_id, wait.wake_at - scene.clock.now()) == (1, timedelta(hours=1) - TTL - timedelta(seconds=1))
+    assert await scene.to_the_end() is State.COMPLETED
 
 
 async def test_an_attempt_of_a_poll_may_be_retried_without_losing_its_place():
