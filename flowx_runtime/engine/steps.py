@@ -80,7 +80,7 @@ async def perform(walker: Walker, frame: Frame, node: Step, scope: str) -> Waits
     if known is not None and known.error is not None:
         if not is_retried(retry, known.attempt, known.error):
             raise FlowFailure(known.error)
-        due = session.recorded_waits.get(key) or _due_after(known, retry, draw=walker.random.random())
+        due = _due_after(known, retry, recorded=session.recorded_waits.get(key), draw=walker.random.random())
         if due is not None and walker.clock.now() < due:
             return (Wait(scope, node.index, earliest(due, session.deadline)),)
     while True:
@@ -106,12 +106,17 @@ async def perform(walker: Walker, frame: Frame, node: Step, scope: str) -> Waits
         walker.check_deadline()
 
 
-def _due_after(failed: StepRow, retry: Retry | None, *, draw: float) -> datetime | None:
-    """When to try again after an attempt whose process died before it could record that; `None` for at once."""
-    if retry is None or failed.captured.utc_now is None:
-        return None
-    gap = retry.backoff.gap(failed.attempt - 1, draw=draw)
-    return failed.captured.utc_now + gap if gap > LONGEST_PAUSE else None
+def _due_after(failed: StepRow, retry: Retry | None, *, recorded: datetime | None, draw: float) -> datetime | None:
+    """When to try again after an attempt; `None` for at once.
+
+    Its process may have died before it could record that. What is recorded then is nothing, or is the wait that the
+    attempt itself had come from, where the instance holds several.
+    """
+    began = failed.captured.utc_now
+    if began is None or (recorded is not None and recorded > began):
+        return recorded
+    gap = timedelta(0) if retry is None else retry.backoff.gap(failed.attempt - 1, draw=draw)
+    return began + gap if gap > LONGEST_PAUSE else None
 
 
 def is_retried(retry: Retry | None, attempts: int, error: StoredError) -> bool:

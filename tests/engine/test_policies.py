@@ -34,7 +34,7 @@ from flowx_runtime.engine.capabilities import Capabilities
 from flowx_runtime.engine.clock import LoopTimers
 from flowx_runtime.engine.guards import CircuitOpen, Guards
 from flowx_runtime.journal.records import State
-from flowx_runtime.plan import Parallel, Poll, Step
+from flowx_runtime.plan import Delay, Parallel, Poll, Step
 
 JOB = Job(job_id="j")
 OFFER = Submit(document_id="o")
@@ -138,6 +138,28 @@ async def test_a_long_gap_is_kept_where_the_process_dies_between_the_attempt_and
     assert len(calls) == 1
     (wait,) = (await scene.history()).instance.waits
     assert (wait.step_id, wait.wake_at - scene.clock.now()) == (1, timedelta(hours=1) - TTL - timedelta(seconds=1))
+    assert await scene.to_the_end() is State.COMPLETED
+
+
+async def test_the_gap_after_a_second_attempt_is_not_taken_for_the_one_before_it():
+    waits = PolicySet("p", retry=Retry(3, Backoff.fixed("PT1H")))
+    forked = plan(
+        Parallel(0, (1, 2), 5, Merge.ALL_MUST_SUCCEED),
+        replace(extract(1), policy=waits, request=lambda ctx: JOB),
+        Delay(2, "as long", timedelta(hours=1)),
+        upload(3),
+        archive(4),
+    )
+    scene = Scene(forked)
+    capability, calls = failing(2)
+    await scene.new_host(substitutes={"document.extract": capability}).run("document.process", OFFER)
+    # Both are due; the sibling makes the second attempt durable, and the instance stays parked on what it had.
+    scene.journal.crash_after.add(2)
+    await scene.wake()
+    assert (await scene.rows()).count("|1|document.extract|Failure") == 2
+    assert (await scene.history()).instance.waits[0].wake_at == scene.clock.now()
+    await scene.recover(substitutes={"document.extract": capability})
+    assert len(calls) == 2
     assert await scene.to_the_end() is State.COMPLETED
 
 
