@@ -253,6 +253,29 @@ async def test_a_claim_looks_once_for_each_event_that_is_due_also_where_nothing_
     assert plan["Shared Hit Blocks"] < 20 * 3000
 
 
+async def test_a_claim_that_comes_between_a_look_and_a_claim_wins(postgres, postgres_dsn, schema) -> None:
+    """The second node has looked before the first one's claim was to be seen, and claims after it."""
+    instance_id = await stage(postgres, 1)
+    async with await psycopg.AsyncConnection.connect(postgres_dsn) as other:
+        insert = (
+            f"insert into \"{schema}\".outbox_claim values (%s, gen_random_uuid(), 'other', now() + interval '1 h')"
+        )
+        await other.execute(insert.encode(), [instance_id])
+        claiming = asyncio.create_task(postgres.claim_events(owner="late", ttl=LONG, limit=10))
+        async with await psycopg.AsyncConnection.connect(postgres_dsn, autocommit=True) as watching:
+
+            async def is_waiting() -> bool:
+                query = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like %s"
+                cursor = await watching.execute(query, [f"%{schema}%claim_events%"])
+                return await cursor.fetchone() == (1,)
+
+            while not await is_waiting():
+                assert not claiming.done()
+                await asyncio.sleep(0.01)
+        await other.commit()
+    assert (await claiming).events == ()
+
+
 async def test_settling_in_any_order_and_twice_is_harmless(postgres) -> None:
     await stage_many(postgres, 3, 3)
     given_out = await postgres.claim_events(owner="a", ttl=LONG, limit=100)
