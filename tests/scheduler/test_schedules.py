@@ -465,7 +465,7 @@ async def test_an_occurrence_that_cannot_start_keeps_no_other_from_starting(capl
 def test_a_host_refuses_at_its_start_what_it_could_never_fire(wrong: Any, error: Any, sentence: str) -> None:
     with pytest.raises(error) as refused:
         Scene(flow(wrong)).node()
-    assert str(refused.value) == sentence
+    assert str(refused.value) == f"offer.window.close 1.0.0: {sentence}"
 
 
 def test_a_plan_whose_schedule_nothing_can_fire_is_refused() -> None:

@@ -20,7 +20,7 @@ class PostgresSchedules:
     _sql: Mapping[str, bytes]
 
     async def schedules(self, flow_ids: Collection[str]) -> Sequence[ScheduleRow]:
-        return [_read(row) for row in await self._connections.fetch(self._sql["schedules"], [list(flow_ids)])]
+        return [_read(row) for row in await self._connections.ask(self._sql["schedules"], [list(flow_ids)])]
 
     async def save_schedule(self, row: ScheduleRow) -> bool:
         statement = "update_schedule" if row.revision else "create_schedule"

@@ -9,7 +9,7 @@ from typing import Final, assert_never
 from flowx_runtime.authoring.vocabulary import MissedFire
 from flowx_runtime.journal.schedules import PlannedFire
 from flowx_runtime.plan.schedules import Schedule
-from flowx_runtime.scheduler.cron.expression import CronExpression
+from flowx_runtime.scheduler.cron.expression import CronExpression, CronUnreadable, TimeZoneUnknown
 from flowx_runtime.scheduler.cron.identity import jitter_of, occurrence_id
 
 _MOST_COUNTED: Final = 10_000
@@ -33,12 +33,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """One schedule of one flow version, ready to be asked.
-
-    Raises:
-        CronUnreadable: the expression cannot be read, or never fires.
-        TimeZoneUnknown: the zone is not in this machine's tz database.
-    """
+    """One schedule of one flow version, ready to be asked. Make it with `of`."""
 
     flow_id: str
     version: str
@@ -47,7 +42,16 @@ class Scheduled:
 
     @classmethod
     def of(cls, flow_id: str, version: str, schedule: Schedule) -> Scheduled:
-        return cls(flow_id, version, schedule, CronExpression(schedule.cron, schedule.time_zone))
+        """Read a schedule of a flow.
+
+        Raises:
+            CronUnreadable: the expression cannot be read, or never fires.
+            TimeZoneUnknown: the zone is not in this machine's tz database.
+        """
+        try:
+            return cls(flow_id, version, schedule, CronExpression(schedule.cron, schedule.time_zone))
+        except (CronUnreadable, TimeZoneUnknown) as wrong:
+            raise type(wrong)(f"{flow_id} {version}: {wrong}") from None
 
     @property
     def key(self) -> tuple[str, str, str]:
