@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from cronsim import CronSim
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flowx_runtime.scheduler.cron.expression import CronExpression
+from flowx_runtime.scheduler.cron.expression import CronExpression, CronUnreadable
 from tests.scheduler.cron_scene import utc
 
 BERLIN, NEW_YORK, LORD_HOWE, KOLKATA = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"
@@ -161,3 +161,28 @@ def test_an_occurrence_is_an_instant_of_utc_whatever_one_asks_with() -> None:
     (at,) = islice(CronExpression("* * * * *", BERLIN).after(asked), 1)
     assert at == utc("2026-08-01T16:01")
     assert at.tzinfo is UTC
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.text("0123456789*/,-#?LWMONFEB \t\0é", max_size=6), min_size=4, max_size=6).map(" ".join)
+    | st.lists(
+        st.from_regex(r"(\*|\d{1,2}(-\d{1,2})?)(/\d{1,2})?(,\d{1,2})?", fullmatch=True), min_size=5, max_size=5
+    ).map(" ".join)
+)
+def test_any_text_is_read_or_refused_in_one_sentence(text: str) -> None:
+    try:
+        times = CronExpression(text, BERLIN)
+    except CronUnreadable as refused:
+        sentence = str(refused)
+    else:
+        assert next(times.after(utc("2026-01-01"))) > utc("2026-01-01")
+        return
+    assert sentence.startswith(f"the schedule {text!r} ")
+    assert "\n" not in sentence
+
+
+@pytest.mark.parametrize("text", ["0 0 */31 2 MON#5", "0 0 31 2,4,6 *", "0 0 30 FEB *"])
+def test_what_no_date_fits_is_refused_at_once(text: str) -> None:
+    with pytest.raises(CronUnreadable, match=r"never fires|correct its day of month"):
+        CronExpression(text, "UTC")

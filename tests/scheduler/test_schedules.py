@@ -188,6 +188,24 @@ async def test_what_is_planned_when_the_clock_is_set_back_is_not_planned_again()
     assert (await scene.row()).fired == 1
 
 
+async def test_a_node_whose_clock_is_a_week_ahead_fires_nothing_twice_and_stops_no_other() -> None:
+    plan = flow(schedule("0 */6 * * *", missed_fire=ALL))
+    scene = Scene(plan, at="2026-08-01T16:30:00")
+    wrong = JumpingClock("2026-08-08T16:30:00")
+    right_node, wrong_node = scene.node(), scene.node(clock=wrong, catch_up=timedelta(days=9))
+    await register(right_node, wrong_node)
+    await wrong_node.sweep_once()
+    early = await scene.fired()
+    assert len(early) == 28
+    for _ in range(8 * 24):
+        scene.clock.advance(hours=1)
+        await right_node.sweep_once()
+        await wrong_node.sweep_once()
+    fired = await scene.fired()
+    assert len(fired) == len(set(fired)) == 32
+    assert fired[-1] == "08-09 12:00"
+
+
 async def test_a_small_difference_between_two_clocks_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
     scene = Scene(flow(schedule()))
     ahead, behind = JumpingClock(), JumpingClock()
@@ -312,6 +330,22 @@ async def test_no_node_takes_a_schedule_from_others_of_its_version() -> None:
     await register(serving, scene.node(flow(schedule("30 * * * *"))), scene.node(flow(version="0.9.0")))
     scene.clock.at("2026-08-01T17:00:00")
     assert await serving.sweep_once() == 1
+
+
+async def test_a_flow_that_is_gone_keeps_none_of_the_others_from_firing_and_goes_on_when_it_is_back() -> None:
+    staying, going = flow(schedule("0 * * * *"), flow_id="flow.stays"), flow(schedule("0 * * * *"))
+    scene = Scene(at="2026-08-01T16:30:00")
+    await register(scene.node(staying, going))
+    without = scene.node(staying)
+    await register(without)
+    scene.clock.at("2026-08-01T17:00:00")
+    assert await without.sweep_once() == 1
+    assert await scene.fired() == []
+    scene.clock.at("2026-08-01T17:10:00")
+    back = scene.node(staying, going)
+    await register(back)
+    await back.sweep_once()
+    assert await scene.fired() == await scene.fired("flow.stays") == ["08-01 17:00"]
 
 
 async def test_a_flow_whose_schedule_is_gone_fires_no_more_on_any_node(caplog: pytest.LogCaptureFixture) -> None:
