@@ -76,7 +76,7 @@ class Twice:
 async def test_a_wait_that_falls_due_while_no_worker_is_up_is_met_when_one_is_back(
     database: Database, clock: VirtualClock, waiting: Any, ending: type
 ) -> None:
-    """vercel/workflow#679, elsa-workflows/elsa-core#2443: the timer fires into nothing, and the run is stuck."""
+    """vercel/workflow#679, elsa-workflows/elsa-core#2443, p28: the timer fires into nothing, and the run is stuck."""
     world = World(answers={"look": Twice()})
     async with node(database, clock, world, waiting) as worker:
         outcome = await worker.run("order.place", ORDER)
@@ -144,7 +144,7 @@ asyncio.run(main())
 async def test_a_process_killed_between_deciding_to_wait_and_recording_the_wake_leaves_no_orphan(
     database: Database, tmp_path: Path, when: str, reserved: int
 ) -> None:
-    """ablative-io/aion#159: the wake is recorded after the decision, and without its row no sweep sees the run."""
+    """ablative-io/aion#159, p18, p19: the wake is recorded after the decision; without it no sweep sees the run."""
     root, effects = str(Path(__file__).parents[2]), tmp_path / "effects"
     program = DYING.format(root=root, dsn=database.dsn, schema=database.schema, when=when, effects=str(effects))
     died = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", program], check=False)
@@ -170,7 +170,7 @@ async def test_a_process_killed_between_deciding_to_wait_and_recording_the_wake_
 async def test_what_a_step_draws_is_its_own_rows_and_moves_nothing_after_it(
     database: Database, clock: VirtualClock
 ) -> None:
-    """temporalio/sdk-python#1109: one more random draw before an id shifts every later id of every sleeping run."""
+    """temporalio/sdk-python#1109, p01: one more random draw before an id shifts every later id of a sleeping run."""
     drawing = plan(
         step(0, "first"),
         Delay(1, "rest", DAY),
@@ -213,7 +213,7 @@ async def test_what_a_step_draws_is_its_own_rows_and_moves_nothing_after_it(
 async def test_overlapping_deliveries_are_taken_in_the_order_they_were_accepted_whatever_dies(
     database: Database, clock: VirtualClock
 ) -> None:
-    """temporalio/sdk-python#673: overlapping deliveries replay in another order than they ran, and the run fails."""
+    """temporalio/sdk-python#673, p02: overlapping deliveries replay in another order than they ran."""
     said: list[Any] = []
 
     async def hears(request: Approved, ctx: StepContext) -> Note:

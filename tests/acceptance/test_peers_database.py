@@ -82,7 +82,8 @@ async def test_p38_what_a_sweep_and_a_signal_ask_reads_an_index_and_never_the_ta
 def _scans(database: Database) -> Any:
     """How often an index of the instances was read, and how many rows were read in all."""
     (found,) = database.rows(
-        "select idx_scan, seq_tup_read + idx_tup_fetch from pg_stat_user_tables where schemaname = %s and relname = 'flow_instance'",
+        "select idx_scan, seq_tup_read + idx_tup_fetch from pg_stat_user_tables "
+        "where schemaname = %s and relname = 'flow_instance'",
         database.schema,
     )
     return found

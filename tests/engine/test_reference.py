@@ -1,0 +1,133 @@
+"""A flow of any shape, killed anywhere, comes to what a small interpreter works out without an engine."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from engine_scene import Crash, Scene
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from reference_flows import MINUTE, Asked, Broken, Item, Layout, Note, Said, Start, Work, blocks, mixed, named
+from reference_interpreter import Result, interpret
+
+from flowx_runtime.authoring.contexts import StepContext
+from flowx_runtime.engine.identity import started_id
+from flowx_runtime.host.outcome import Completed, Failed
+from flowx_runtime.journal.records import Delivery, State
+
+START = Start(text="s")
+PARENT = started_id("reference", None, "k")
+
+
+class World:
+    """What the capabilities do; it outlives every process."""
+
+    def __init__(self) -> None:
+        self.done: list[tuple[str, ...]] = []
+        self.undone: list[tuple[str, ...]] = []
+
+    async def work(self, request: Work, ctx: StepContext) -> Note:
+        if ctx.attempt <= request.fails:
+            raise Broken
+        self.done.append((ctx.flow_id, request.name, ctx.scope, request.text))
+        return Note(text=mixed(request.name, request.text))
+
+    async def unwork(self, request: Work, ctx: StepContext) -> None:
+        self.undone.append((ctx.flow_id, request.name, ctx.scope, request.text))
+
+    async def ask(self, request: Start, ctx: StepContext) -> Asked:
+        return Asked(times=int(ctx.scope.rpartition("/")[2]) + 1)
+
+
+async def run(block: tuple[Item, ...], before: set[int], after: set[int]) -> Result:
+    layout, world = Layout(), World()
+    scene = Scene(*layout.plans(block))
+    scene.journal.crash_before |= before
+    scene.journal.crash_after |= after
+    substitutes = {"work": world.work, "unwork": world.unwork, "ask": world.ask}
+    started = scene.clock.now()
+    host = scene.new_host(substitutes=substitutes)
+    try:
+        await host.run("reference", START, idempotency_key="k")
+    except Crash:
+        host = scene.new_host(substitutes=substitutes)
+    for _ in range(400):
+        if (await scene.state(PARENT)).is_terminal:
+            break
+        _expire_leases(scene)
+        if not await host.sweep_once() and not await _deliver(scene, layout.arriving):
+            scene.clock.move_to(await scene.journal.next_wake())
+        host = scene.new_host(substitutes=substitutes)
+    outcome = await host.outcome(PARENT)
+    result = Result(
+        state=(await scene.state(PARENT)).value,
+        error=outcome.error.code if isinstance(outcome, Failed) else None,
+        output=outcome.value.text if isinstance(outcome, Completed) else None,
+        minutes=int((scene.clock.now() - started) / MINUTE),
+        done=world.done,
+        undone=world.undone,
+        said=[await_said for entry in scene.journal._entries.values() for await_said in _said(entry)],
+    )
+    assert (scene.clock.now() - started) % MINUTE == 0 * MINUTE
+    return result
+
+
+def _said(entry: Any) -> list[str]:
+    return [Said.model_validate_json(each.payload).text for each in entry.events.values()]
+
+
+def _expire_leases(scene: Scene) -> None:
+    """The term of a dead process's leases is over, and no time has passed: what is due when stays as it is."""
+    for entry in scene.journal._entries.values():
+        entry.lease = replace(entry.lease, expires_at=scene.clock.now())
+
+
+async def _deliver(scene: Scene, arriving: set[str]) -> bool:
+    """Deliver what is waited for and is to come; whether there was anything."""
+    delivered = False
+    for instance_id, entry in list(scene.journal._entries.items()):
+        for wait in entry.row.waits:
+            delivery = Delivery(_delivery_id(instance_id, wait), wait.signal_id or "", "{}")
+            if wait.signal_id in arriving and delivery.delivery_id not in entry.inbox:
+                await scene.journal.deliver(instance_id, delivery)
+                delivered = True
+    return delivered
+
+
+def _delivery_id(instance_id: UUID, wait: Any) -> str:
+    return f"{instance_id}/{wait.scope}/{wait.step_id}"
+
+
+def _is_in_order(block: tuple[Item, ...]) -> bool:
+    """Whether nothing in it runs beside anything else."""
+    beside = {"fork", "settled", "race"}
+    return all(
+        item.kind not in beside and item.number * (item.kind == "loop") < 2 and all(map(_is_in_order, item.blocks))
+        for item in block
+    )
+
+
+CRASHES = st.sets(st.integers(0, 25), max_size=5)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(blocks(2, may_fail=True).map(named), CRASHES, CRASHES)
+def test_a_flow_of_any_shape_comes_to_what_the_interpreter_says_wherever_it_dies(block, before, after):
+    expected = interpret(block, START.text)
+    found = asyncio.run(run(block, before, after))
+
+    assert (found.state, found.error, found.output) == (expected.state, expected.error, expected.output)
+    assert found.minutes == expected.minutes
+    assert set(found.done) == set(expected.done)
+    assert sorted(found.said) == sorted(expected.said)
+    if _is_in_order(block):
+        assert list(dict.fromkeys(found.done)) == list(dict.fromkeys(expected.done))
+        assert list(dict.fromkeys(found.undone)) == list(dict.fromkeys(expected.undone))
+    assert set(found.undone) == set(expected.undone)
+    if not before | after:
+        assert sorted(found.done) == sorted(expected.done)
+        assert sorted(found.undone) == sorted(expected.undone)
+    assert found.state in {State.COMPLETED.value, State.FAILED.value}
