@@ -41,7 +41,7 @@ async def run_to_its_event(running: FlowHost) -> None:
 
 
 @pytest.mark.parametrize("ring", [None, RING], ids=["redacting", "sealing"])
-async def test_sensitive_members_never_leave_in_an_event(journal, tmp_path, ring) -> None:
+async def test_p52_sensitive_members_never_leave_in_an_event(journal, tmp_path, ring) -> None:
     path = tmp_path / "events.jsonl"
     async with host(journal, JsonlPublisher(path), key_ring=ring) as running:
         await run_to_its_event(running)

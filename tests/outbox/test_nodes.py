@@ -172,7 +172,7 @@ def schema_of(journal: PostgresJournal) -> str:
 
 
 @pytest.mark.slow  # starts a server of its own, twice
-async def test_a_server_that_restarts_while_events_are_published_repeats_none(open_folder) -> None:
+async def test_p15_a_server_that_restarts_while_events_are_published_repeats_none(open_folder) -> None:
     server = EmbeddedServer(open_folder / "data", settings={"fsync": "off"})
     journal = await PostgresJournal.open(server.dsn, pool_size=4)
     staged = await stage_many(journal, 5, 20)
@@ -239,7 +239,7 @@ async def test_ten_thousand_events_take_few_statements(postgres, monkeypatch) ->
     assert statements <= 100, f"{statements} statements"
 
 
-async def test_a_claim_looks_once_for_each_event_that_is_due_also_where_nothing_is_known_of_the_table(
+async def test_p38_a_claim_looks_once_for_each_event_that_is_due_also_where_nothing_is_known_of_the_table(
     postgres, schema
 ) -> None:
     """No statistics, as after an upgrade or a bulk of starts: the plan must not read the index once per event."""
