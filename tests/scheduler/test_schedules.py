@@ -481,7 +481,7 @@ async def test_an_occurrence_that_cannot_start_keeps_no_other_from_starting(capl
             TimeZoneUnknown,
             (
                 "the time zone 'Europe/Atlantis' is not in this machine's tz database: correct the name (such as "
-                "'Europe/Berlin'), or install the `tzdata` package"
+                "'Europe/Berlin'), or update the `tzdata` package"
             ),
         ),
         (

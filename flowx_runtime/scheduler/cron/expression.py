@@ -123,7 +123,7 @@ def _zone(name: str) -> ZoneInfo:
     except (ValueError, OSError, LookupError):  # no such name, not a name at all, or a folder
         raise TimeZoneUnknown(
             f"the time zone {name!r} is not in this machine's tz database: correct the name (such as 'Europe/Berlin'), "
-            "or install the `tzdata` package"
+            "or update the `tzdata` package"
         ) from None
 
 
