@@ -279,6 +279,27 @@ async def test_p24_no_wake_up_is_lost_between_parking_and_delivering(database: D
     assert len(world.effects) == 64
 
 
+async def test_p24_a_signal_and_a_timeout_at_one_instant_take_one_way(database: Database, clock: VirtualClock) -> None:
+    waiting = plan(AwaitSignal(0, "approved", APPROVED, DAY, 2), step(1, "escalate"), step(2, "ship"))
+    world = World()
+    async with node(database, clock, world, waiting) as one, node(database, clock, world, waiting) as other:
+        runs = [await one.run("order.place", Order(name=str(number))) for number in range(30)]
+        clock.advance(DAY)
+        await asyncio.gather(
+            one.sweep_once(),
+            *(other.signal(run.instance_id, Approved(by="ada")) for run in runs),
+            return_exceptions=True,  # one that came after the end is told so
+        )
+        while await one.sweep_once():
+            continue
+    assert database.rows("select state, count(*) from flow_instance group by state") == [("Completed", 30)]
+    for number, run in enumerate(runs):
+        ways = [row for row in database.steps(run.instance_id) if "ship" not in row]
+        assert ways in (["|0|order.approved|Success"], ["|1|escalate|Success"])
+        assert world.effects.count(f"escalate({number})") == ("escalate" in ways[0])
+        assert world.effects.count(f"ship({number})") == 1
+
+
 async def sender_knows(host: FlowHost, instance_id: Any) -> bool:
     try:
         await host.inspect(instance_id)
