@@ -97,7 +97,7 @@ def _without_collecting() -> Iterator[None]:
 @_without_collecting()
 def _files(old: Path, new: Path) -> Report:
     from flowx_compiler.diff.compare import compare
-    from flowx_compiler.diff.document import read_manifest
+    from flowx_compiler.diff.reading import read_manifest
 
     before, after = _read(old, "baseline"), _read(new, "candidate")
     return compare(read_manifest(before, str(old)), read_manifest(after, str(new)))
@@ -106,8 +106,8 @@ def _files(old: Path, new: Path) -> Report:
 @_without_collecting()
 def _against(revision: str, manifest: Path | None, old: Path | None, new: Path | None, *, is_exact: bool) -> Report:
     from flowx_compiler.diff.compare import compare
-    from flowx_compiler.diff.document import read_manifest
     from flowx_compiler.diff.git import read_baseline
+    from flowx_compiler.diff.reading import read_manifest
 
     if old is not None or new is not None:
         raise click.UsageError("--against compares with this work tree: name no files beside it")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from flowx_compiler.diff.callers import Callers, find_callers
-from flowx_compiler.diff.differences import Contracts
+from flowx_compiler.diff.contracts import Contracts
 from flowx_compiler.diff.document import Capability, Event, Flow, Manifest
 from flowx_compiler.diff.groups import Groups, group
 from flowx_compiler.diff.uses import Place, Usage, Use, find_usage

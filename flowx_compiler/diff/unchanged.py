@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flowx_compiler.diff.shapes import target
+from flowx_compiler.diff.normalise import target
 
 _PLAIN = frozenset(
     (

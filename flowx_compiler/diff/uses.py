@@ -9,7 +9,8 @@ from itertools import islice
 from typing import TypeAlias
 
 from flowx_compiler.diff.callers import Callers
-from flowx_compiler.diff.differences import Change, Contracts, Definition
+from flowx_compiler.diff.contracts import Contracts
+from flowx_compiler.diff.differences import Change, Definition
 from flowx_compiler.diff.document import TypeRef
 from flowx_compiler.diff.shapes import Model
 

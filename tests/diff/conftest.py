@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,6 +44,15 @@ def flowx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         return Ran(code, captured.out, captured.err)
 
     return run
+
+
+@pytest.fixture
+def usual_recursion() -> Iterator[None]:
+    """The interpreter's own limit: compiling in this process may have raised it."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    yield
+    sys.setrecursionlimit(limit)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flowx_compiler.diff.compare import Report, compare
-from flowx_compiler.diff.document import read_manifest
+from flowx_compiler.diff.reading import read_manifest
 from flowx_compiler.diff.rule import Finding
 
 Document = dict[str, Any]

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -165,15 +165,6 @@ def test_what_is_not_a_manifest_is_one_sentence(flowx: Flowx, documents: Documen
     assert sentence in ran.err
     assert ran.err.startswith(f"flowx: {side}.json ")
     assert ran.err.count("\n") == 1
-
-
-@pytest.fixture
-def usual_recursion() -> Iterator[None]:
-    """The interpreter's own limit: compiling in this process may have raised it."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(1000)
-    yield
-    sys.setrecursionlimit(limit)
 
 
 @pytest.mark.usefixtures("usual_recursion")

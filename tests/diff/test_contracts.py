@@ -12,9 +12,9 @@ import pytest
 
 from flowx_compiler.diff.compare import compare
 from flowx_compiler.diff.comparison import pair_up
-from flowx_compiler.diff.differences import Contracts
-from flowx_compiler.diff.document import read_manifest
-from flowx_compiler.diff.shapes import normalise
+from flowx_compiler.diff.contracts import Contracts
+from flowx_compiler.diff.normalise import normalise
+from flowx_compiler.diff.reading import read_manifest
 from tests.contracts.test_corpus import contracts as contracts_of_the_corpus
 from tests.diff.sample import Document, findings, report, sample, told
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowx_compiler.diff.compare import compare
-from flowx_compiler.diff.document import read_manifest
 from flowx_compiler.diff.errors import NotAManifest
+from flowx_compiler.diff.reading import read_manifest
 from flowx_compiler.diff.report.github import render_github
 from flowx_compiler.diff.report.json import render_json
 from flowx_compiler.diff.report.markdown import render_markdown
@@ -69,6 +69,7 @@ DAMAGED: dict[str, tuple[str | bytes, str]] = {
 }
 
 
+@pytest.mark.usefixtures("usual_recursion")
 @pytest.mark.parametrize("side", ["old", "new"])
 @pytest.mark.parametrize("kind", DAMAGED)
 def test_damage_is_one_sentence(flowx: Flowx, documents: Documents, kind: str, side: str) -> None:

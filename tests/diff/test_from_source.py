@@ -6,7 +6,7 @@ import pytest
 
 import flowx_runtime
 from flowx_compiler.build import compile_sources
-from flowx_compiler.diff.document import SCHEMA_MAJOR
+from flowx_compiler.diff.json_text import SCHEMA_MAJOR
 from flowx_compiler.diff.registry import rules
 from flowx_compiler.link.sources import SourceFile
 from tests.diff.sample import findings, report, told

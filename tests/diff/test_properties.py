@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flowx_compiler.diff.differences import Contracts
+from flowx_compiler.diff.contracts import Contracts
 from flowx_compiler.diff.registry import rules
 from tests.diff.cases import FIRES, SILENT, Fires, Silent
 from tests.diff.sample import Document, findings, report, sample, told

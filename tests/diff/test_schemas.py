@@ -11,8 +11,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from flowx_compiler.diff.normalise import OPAQUE
 from flowx_compiler.diff.registry import rules
-from flowx_compiler.diff.shapes import OPAQUE
 from tests.diff.cases import FIRES, SILENT
 from tests.diff.field_edits import COMPARED, NEVER_REPORTED
 from tests.diff.fields import fields, touched

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from flowx_compiler.diff.compare import compare
-from flowx_compiler.diff.document import read_manifest
+from flowx_compiler.diff.reading import read_manifest
 from tests.diff.cases import put
 from tests.diff.conftest import Flowx
 from tests.diff.sample import Document, Edit, capability, contract, edited, findings, flow, report, sample, step, told
