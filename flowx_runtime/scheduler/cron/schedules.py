@@ -32,6 +32,7 @@ _AT_A_TIME: Final = 16
 """Schedules of which one look decides and starts side by side: many fall due at a full hour."""
 
 _SHORTEST_REST: Final = 0.02
+_BUSY_MOMENT: Final = timedelta(seconds=5)
 _DEFAULT_INTERVAL: Final = timedelta(seconds=10)
 
 Rows: TypeAlias = dict[tuple[str, str, str], ScheduleRow]
@@ -69,9 +70,9 @@ class Schedules:
         self._versions = versions
         self._clock = clock
         self._interval = interval or _DEFAULT_INTERVAL
-        # Two looks may pass before a node that is well has met an occurrence.
-        self._terms = Terms(catch_up=catch_up, tolerance=2 * self._interval)
-        self._patience = 3 * self._interval
+        # Two looks may pass, or a busy moment, before a node that is well has met an occurrence.
+        self._terms = Terms(catch_up=catch_up, tolerance=max(2 * self._interval, _BUSY_MOMENT))
+        self._patience = self._terms.tolerance + self._interval
         self._random = random
         self._is_registered = False
         self._known: dict[tuple[str, str, str], tuple[datetime, datetime]] = {}
