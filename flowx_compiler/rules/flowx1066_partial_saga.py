@@ -26,6 +26,7 @@ INVALID = (
 flow.step(validate_order)
 flow.step(reserve_inventory).compensate_with(release_inventory)
 flow.step(capture_payment)  # <-
+flow.step(ship_parcel)
 """,
     ),
 )
@@ -36,6 +37,13 @@ VALID = (
 flow.step(validate_order)
 flow.step(reserve_inventory).compensate_with(release_inventory)
 flow.step(capture_payment).compensate_with(refund_payment)
+""",
+    ),
+    Example(
+        """\
+flow.step(validate_order)
+flow.step(reserve_inventory).compensate_with(release_inventory)
+flow.step(capture_payment)
 """,
     ),
 )
@@ -51,7 +59,8 @@ def check(program: Program) -> Iterator[Finding]:
         undo_ids = {step.compensation.capability.id for step in steps if step.compensation is not None}
         for step in steps:
             capability = step.capability.capability
-            if not capability.side_effects or step.compensation is not None or capability.id in undo_ids:
+            is_last = step is flow.body.constructs[-1]
+            if is_last or not capability.side_effects or step.compensation or capability.id in undo_ids:
                 continue
             effects = ", ".join(capability.side_effects)
             yield RULE.finding(

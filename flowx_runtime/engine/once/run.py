@@ -6,6 +6,7 @@ import inspect
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -142,7 +143,8 @@ class Execution:
                 await self._note_failure(path, failed + 1, error, retry)
             raise
         finally:
-            _INSIDE.reset(entered)
+            with suppress(ValueError):  # a body that is thrown away is closed in somebody else's context
+                _INSIDE.reset(entered)
         try:
             kept = keep(value, returns, ledger.documents, ledger.instance_id)
         except ResultNotKept as lost:

@@ -1,0 +1,1 @@
+"""Paying an order: steps inside a capability that run at most once."""
