@@ -273,6 +273,7 @@ async def test_a_call_whose_backend_is_ended_while_it_works(
         ended_backends = 0
         while not ended_backends:
             assert not calling.done()
+            await connection.execute("select pg_stat_clear_snapshot()")
             cursor = await connection.execute(
                 "select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = 'flowx'"
                 " and wait_event_type = 'Lock' and %s = any (pg_blocking_pids(pid))",
