@@ -29,6 +29,9 @@ _JITTER: Final = 0.25
 _SHORTEST_REST: Final = 0.02
 """Seconds. Events that are staged one after the other within it are taken in one claim."""
 
+_LONGEST_SILENCE: Final = 15.0
+"""Seconds between two tries while nobody is there: what comes then waits no longer for the receiver to be back."""
+
 _LONGEST_ERROR: Final = 500
 _LAST_WORDS: Final = 5.0
 """Seconds for noting, on the way out, what was published."""
@@ -76,7 +79,9 @@ class Drain:
         self._slots = asyncio.Semaphore(self._settings.concurrency)
         self._at_work: set[asyncio.Task[None]] = set()
         self._in_hand = 0
-        self._unavailable_in_row = 0
+        self._unanswered: set[UUID] = set()
+        """The instances with an event that found nobody, since the last that found somebody."""
+        self._probes = 0
         self._woken = asyncio.Event()
         self._freed = asyncio.Event()
         self.counts = PublishCounts()
@@ -114,8 +119,11 @@ class Drain:
 
     @property
     def _is_down(self) -> bool:
-        """Whether so many tries in a row found nobody that the next ones need not be made at once."""
-        return self._unavailable_in_row >= self._settings.concurrency
+        """Whether events of so many instances in a row found nobody that the next ones need not be tried at once.
+
+        Of instances, not of tries: an event that always brings the receiver down must not keep others waiting.
+        """
+        return len(self._unanswered) >= self._settings.concurrency
 
     async def _take_up_what_there_is(self, stopping: asyncio.Event) -> None:
         while not stopping.is_set():
@@ -192,13 +200,13 @@ class Drain:
             async with asyncio.timeout(self._settings.timeout.total_seconds()):
                 await self._publisher.publish(Envelope.of(claimed))
         except (PublisherUnavailable, TimeoutError, OSError) as error:
-            self._unavailable_in_row += 1
+            self._unanswered.add(claimed.instance_id)
             self._note_failure(claim, claimed, error, is_refusal=False)
             return False
         except Exception as error:
-            self._unavailable_in_row = 0
+            self._unanswered.clear()
             return self._note_failure(claim, claimed, error, is_refusal=True)
-        self._unavailable_in_row = 0
+        self._unanswered.clear()
         self._settling.published(claimed.instance_id, claimed.event.event_id)
         self.counts = replace(self.counts, published=self.counts.published + 1)
         return True
@@ -249,11 +257,12 @@ class Drain:
         """Wait for a hint, the interval, or the end; longer, and for no hint, while nobody is there."""
         longest = self._settings.interval.total_seconds() * (1 + self._random.uniform(-_JITTER, _JITTER))
         if self._is_down:
-            beyond = self._unavailable_in_row - self._settings.concurrency
-            gap = self._settings.backoff.gap(beyond, draw=self._random.random()).total_seconds()
+            gap = self._settings.backoff.gap(self._probes, draw=self._random.random()).total_seconds()
+            self._probes += 1
             with suppress(TimeoutError):
-                await asyncio.wait_for(stopping.wait(), max(gap, _SHORTEST_REST))
+                await asyncio.wait_for(stopping.wait(), min(max(gap, _SHORTEST_REST), _LONGEST_SILENCE))
             return
+        self._probes = 0
         stopped = asyncio.ensure_future(stopping.wait())
         woken = asyncio.ensure_future(self._woken.wait())
         try:

@@ -234,6 +234,23 @@ async def test_while_nobody_is_there_few_events_are_tried_and_all_leave_when_som
     assert draining.counts.poisoned == 0
 
 
+async def test_an_event_that_brings_the_receiver_down_each_time_keeps_no_other_instance_waiting() -> None:
+    journal = MemoryJournal()
+    bad = await stage(journal, 1)
+
+    async def goes_down(envelope: Envelope) -> None:
+        if envelope.instance_id == bad:
+            raise PublisherUnavailable("answered 500")
+
+    publisher = Remembering(goes_down)
+    draining = drain(journal, publisher, replace(PROMPT, concurrency=2))
+    await until(lambda: draining.counts.failed > 10, work=draining.drain_once)
+    assert not draining._is_down
+    good = await stage(journal, 3)
+    await draining.drain_once()
+    assert publisher.numbers(good) == [0, 1, 2]
+
+
 async def test_the_loop_publishes_what_comes_and_closes_its_publisher(journal) -> None:
     publisher = Remembering()
     draining = drain(journal, publisher)
