@@ -7,14 +7,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
-from flowx_runtime.plan.nodes import ForEach, Parallel
 from flowx_runtime.plan.plan import Plan
 from flowx_runtime.testing.builder import TestHostBuilder, flow_host
 from flowx_runtime.testing.errors import Interrupted
 from flowx_runtime.testing.flow_test_host import FlowTestHost
 from flowx_runtime.testing.ledger import Boundary
-from flowx_runtime.testing.node import Interrupts, NoInterrupts
+from flowx_runtime.testing.node import Interrupts
+from flowx_runtime.testing.places import overlaps
 from flowx_runtime.testing.trace import Trace, TraceRow
+from flowx_runtime.testing.turns import KillAt
 
 __tracebackhide__ = True  # a failed test shows its own lines
 
@@ -47,16 +48,6 @@ class Crashes:
     def boundaries(self) -> int:
         """The writes of the undisturbed run."""
         return len(self.undisturbed.boundaries)
-
-
-class KillAt(NoInterrupts):
-    """Kills the node at one write."""
-
-    def __init__(self, number: int, *, is_done: bool) -> None:
-        self._at = (number, is_done)
-
-    def kills(self, boundary: Boundary, *, is_done: bool) -> bool:
-        return (boundary.number, is_done) == self._at
 
 
 async def crash_everywhere(
@@ -105,7 +96,7 @@ async def pass_through(
         raise Interrupted(f"{host.plan.flow_id}, {what}, raised {type(error).__name__}: {error}") from error
     else:
         told = Told(
-            tuple(run.trace for run in host.runs),
+            tuple(run.trace for run in (*host.runs, *host.started_by_themselves)),
             tuple(host.ledger.boundaries),
             tuple(host.ledger.wrong),
             len(host.calls),
@@ -124,16 +115,14 @@ def compare(builder: TestHostBuilder, undisturbed: Told, told: Told, what: str) 
     Raises:
         Interrupted: they differ.
     """
-    is_ordered = not any(
-        isinstance(node, Parallel) or (isinstance(node, ForEach) and node.max_concurrency > 1)
-        for plan in builder.plans
-        for node in plan.nodes
-    )
+    is_ordered = not any(map(overlaps, builder.plans))
+    if len(undisturbed.traces) != len(told.traces):
+        raise Interrupted(f"{what}, {len(told.traces)} flows were started, and {len(undisturbed.traces)} undisturbed")
     for expected, got in zip(undisturbed.traces, told.traces, strict=True):
         differences = _differences(expected, got, is_ordered=is_ordered)
         if differences:
             said = "\n".join(f"  {line}" for line in differences)
-            raise Interrupted(f"{expected.flow}, {what}, went another way than undisturbed:\n{said}\n{got}")
+            raise Interrupted(f"{expected.flow}, {what}, went another way than undisturbed:\n{said}")
 
 
 def _differences(expected: Trace, got: Trace, *, is_ordered: bool) -> list[str]:

@@ -26,9 +26,11 @@ from flowx_runtime.testing.ledger import Boundary, Call, Ledger
 from flowx_runtime.testing.node import Interrupts, Node, NoInterrupts
 from flowx_runtime.testing.node_journal import LEASES
 from flowx_runtime.testing.observe import Observed, observe
+from flowx_runtime.testing.places import overlaps
 from flowx_runtime.testing.run import FlowRun
 from flowx_runtime.testing.stores import Store
 from flowx_runtime.testing.trace import Trace
+from flowx_runtime.testing.turns import InTurn
 from flowx_runtime.testing.virtual_time import DrawsByInstant, VirtualClock, bits_of
 
 __tracebackhide__ = True  # a failed test shows its own lines
@@ -97,11 +99,13 @@ class FlowTestHost:
         self._key_ring = key_ring
         self._publisher = publisher
         self._has_schedules = any(plan.schedules for plan in self._all_plans)
-        self._interrupts = interrupts or NoInterrupts()
+        self._interrupts = interrupts or (InTurn() if any(map(overlaps, self._all_plans)) else NoInterrupts())
         self._workers = workers
         self._kill_at: dict[tuple[str, bool], None] = {}
         self.ledger = Ledger(clock.now, plans.get)
         self.runs: list[FlowRun] = []
+        self.started_by_themselves: list[FlowRun] = []
+        """The runs that a schedule started, or a flow that did not wait for them."""
         self._nodes: list[Node] = []
         self._graveyard: list[Node] = []
         self._hosts: dict[int, FlowHost] = {}
@@ -111,6 +115,7 @@ class FlowTestHost:
         self._swept_at = 0
         self._is_open = False
         self._is_closed = False
+        self._is_checked = False
 
     async def __aenter__(self) -> FlowTestHost:
         return self
@@ -120,6 +125,7 @@ class FlowTestHost:
     ) -> None:
         await self.close()
         unused = self.unused()
+        self._is_checked = True
         if error is None and unused is not None:
             raise TestSetupError(unused)
 
@@ -159,8 +165,9 @@ class FlowTestHost:
             if idempotency_key is None
             else started_id(plan.flow_id, tenant_id, idempotency_key)
         )
-        outcome = await self._do(
-            lambda node: self._hosts[node.number].run(
+
+        def starting(node: Node) -> Coroutine[Any, Any, Outcome]:
+            return self._hosts[node.number].run(
                 plan,
                 input,
                 instance_id=instance_id,
@@ -168,23 +175,33 @@ class FlowTestHost:
                 principal=principal,
                 tenant_id=tenant_id,
             )
-        )
-        if plan.profile is Profile.EPHEMERAL:
-            self._ended_in_memory[instance_id] = outcome
+
         run = FlowRun(self, instance_id)
         self.runs.append(run)
+        try:
+            outcome = await self._do(instance_id, starting)
+        except AssertionError:
+            raise
+        except Exception:
+            self.runs.remove(run)  # it was refused
+            raise
+        if plan.profile is Profile.EPHEMERAL:
+            self._ended_in_memory[instance_id] = outcome
         await self._observe()
         return run
 
     async def signal(self, run: FlowRun, message: Any, *, delivery_id: str | None = None) -> None:
         """Deliver a signal to a run now."""
         delivery = delivery_id or f"signal-{len(self.ledger.boundaries)}"
-        await self._do(lambda node: self._hosts[node.number].signal(run.instance_id, message, delivery_id=delivery))
+        await self._do(
+            run.instance_id,
+            lambda node: self._hosts[node.number].signal(run.instance_id, message, delivery_id=delivery),
+        )
         await self._observe()
 
     async def cancel(self, run: FlowRun, reason: str = "") -> None:
         """Ask for a run to be cancelled."""
-        await self._do(lambda node: self._hosts[node.number].cancel(run.instance_id, reason))
+        await self._do(run.instance_id, lambda node: self._hosts[node.number].cancel(run.instance_id, reason))
         await self._observe()
 
     def signal_at(
@@ -253,6 +270,10 @@ class FlowTestHost:
         """What a run did."""
         return self._observed[instance_id].trace
 
+    def has_begun(self, run: FlowRun) -> bool:
+        """Whether there is anything to tell of a run."""
+        return run.instance_id in self._observed
+
     def outcome_of(self, instance_id: UUID) -> Outcome:
         """How a run stands."""
         return self._observed[instance_id].outcome
@@ -260,7 +281,7 @@ class FlowTestHost:
     def unused(self) -> str | None:
         """What is wrong with the substitutes that nothing called, but for optional ones."""
         unused = sorted(name for name, each in self._substitutes.items() if not (each.is_used or each.is_optional))
-        if unused and self.runs:
+        if unused and self.runs and not self._is_checked:
             return f"nothing called {', '.join(map(repr, unused))}: remove the substitute, or mark it optional=True"
         return None
 
@@ -273,7 +294,7 @@ class FlowTestHost:
             node.is_disposed = True
             node.is_dead = True
         tasks = [operation.task for operation in self._operations]
-        tasks += [task for node in self._graveyard for task in node.left_tasks()]
+        tasks += [task for node in self._graveyard for task in node.left]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -282,10 +303,17 @@ class FlowTestHost:
 
     # What follows moves the run.
 
-    async def _do(self, make: Callable[[Node], Coroutine[Any, Any, Any]]) -> Any:
+    async def _do(self, instance_id: UUID, make: Callable[[Node], Coroutine[Any, Any, Any]]) -> Any:
         await self._open()
         operation = self._begin(make, is_awaited=True)
-        await self._until(operation.is_done, None)
+        crashes = len(self.crashes)
+
+        def is_enough() -> bool:
+            # The host that took over goes on with the instance by itself, and not as part of what was asked of it.
+            is_left = len(self.crashes) > crashes and self.ledger.is_under_way(instance_id)
+            return operation.is_done() and not is_left
+
+        await self._until(is_enough, None)
         return operation.task.result()
 
     async def _open(self) -> None:
@@ -521,7 +549,13 @@ class FlowTestHost:
     # What a test reads.
 
     async def _observe(self) -> None:
-        for run in self.runs:
+        mine = {run.instance_id for run in (*self.runs, *self.started_by_themselves)}
+        self.started_by_themselves += [
+            FlowRun(self, each) for each, parent in self.ledger.parents.items() if parent is None and each not in mine
+        ]
+        for run in (*self.runs, *self.started_by_themselves):
+            if run.instance_id not in self.ledger.flows and run.instance_id not in self._ended_in_memory:
+                continue
             self._observed[run.instance_id] = await observe(
                 run.instance_id,
                 journal=self._store.journal,

@@ -2,60 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Sequence
-from random import Random
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Any
 
 from flowx_runtime.plan.plan import Plan
 from flowx_runtime.testing.builder import TestHostBuilder, flow_host
 from flowx_runtime.testing.crashes import Scenario, Told, compare, pass_through
 from flowx_runtime.testing.errors import Interrupted
-from flowx_runtime.testing.ledger import Boundary
-from flowx_runtime.testing.node import Node
 from flowx_runtime.testing.surroundings import SURROUNDINGS
+from flowx_runtime.testing.turns import SeededTurns
 
 __tracebackhide__ = True  # a failed test shows its own lines
-
-_STALL: Final = 0.15
-"""How likely a worker is stopped before what it is about to do, for so long that its leases run out."""
-
-
-class SeededTurns:
-    """One thing at a time, whose turn it is being drawn."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = Random(seed)
-        self._waiting: list[tuple[int, str, int, Node, asyncio.Future[None]]] = []
-        self._asked = 0
-
-    def kills(self, boundary: Boundary, *, is_done: bool) -> bool:
-        return False
-
-    async def turn(self, node: Node, what: str) -> None:
-        self._asked += 1
-        given: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((node.number, what, self._asked, node, given))
-        node.beat()
-        await given
-
-    async def give_turn(self, host: Any) -> bool:
-        self._waiting = [each for each in self._waiting if not each[-1].done()]
-        if not self._waiting:
-            return False
-        self._waiting.sort(key=lambda each: each[:3])
-        position = self._random.randrange(len(self._waiting))
-        *_, node, given = self._waiting[position]
-        others = [other for other in host.nodes if other is not node]
-        if others and node.tokens and self._random.random() < _STALL:
-            await host.lose_leases(node)
-            host.sweep_on(self._random.choice(others))
-            return True
-        given.set_result(None)
-        return True
-
-    def pick(self, nodes: Sequence[Node]) -> Node:
-        return self._random.choice(nodes)
 
 
 async def interleave(

@@ -174,13 +174,18 @@ class Ledger:
 
     def may_go_on(self) -> int:
         """Changes whenever something may be left to go on without the clock: a signal, an instance nobody parked."""
-        left = sum(1 for state in self.states.values() if not (state.is_terminal or state is State.SUSPENDED))
-        return len(self.boundaries) if left else self._deliveries
+        is_any_left = any(map(self.is_under_way, self.states))
+        return len(self.boundaries) if is_any_left else self._deliveries
 
     def next_wake(self, taken_up: Collection[UUID]) -> datetime | None:
         """The first instant that a parked instance waits for, but for those that somebody goes on with."""
         waits = [wait for each, waits in self.waits.items() if each not in taken_up for wait in waits]
         return min((wait.wake_at for wait in waits), default=None)
+
+    def is_under_way(self, instance_id: UUID) -> bool:
+        """Whether an instance has neither parked nor ended."""
+        state = self.states.get(instance_id)
+        return state is not None and not (state.is_terminal or state is State.SUSPENDED)
 
     def is_open(self, instance_id: UUID) -> bool:
         """Whether an instance has not ended."""

@@ -7,9 +7,10 @@ no lease is given up. Its tasks are simply left, as those of a killed process ar
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
 from uuid import UUID
@@ -21,8 +22,16 @@ from flowx_runtime.testing.virtual_time import Timer, VirtualClock, VirtualLimit
 
 __tracebackhide__ = True  # a failed test shows its own lines
 
-_UNDER_WAY: ContextVar[Node | None] = ContextVar("flowx_testing_call", default=None)
-"""The node whose capability is being called in this context."""
+_UNDER_WAY: ContextVar[_Activity | None] = ContextVar("flowx_testing_call", default=None)
+"""The call of a capability that this context is part of."""
+
+
+@dataclass(slots=True)
+class _Activity:
+    """One call of a capability, and how many of its tasks wait for the clock or for their turn."""
+
+    node: Node
+    idle: int = 0
 
 
 class Deaths(Protocol):
@@ -83,7 +92,8 @@ class Node:
         self.moved = asyncio.Event()
         self.tokens: dict[UUID, int] = {}
         """The leases it holds."""
-        self._left: list[object] = []
+        self.left: list[asyncio.Task[Any]] = []
+        """The tasks it left when it died."""
         self._timers: list[Timer] = []
 
     def beat(self) -> None:
@@ -135,16 +145,35 @@ class Node:
                 woken.set_result(None)
 
         timer = self.call_after(duration, wake)
-        is_call = _UNDER_WAY.get() is self
-        self.busy -= is_call
-        self.beat()
         try:
-            await woken
+            with self._idle():
+                await woken
         finally:
             timer.cancel()
-            self.busy += is_call
-            self.beat()
         await self.go_on()
+
+    async def turn(self, what: str) -> None:
+        """Return when this node may do what it is about to do."""
+        with self._idle():
+            await self.interrupts.turn(self, what)
+        await self.go_on()
+
+    @contextmanager
+    def _idle(self) -> Iterator[None]:
+        """What waits inside a call for the clock or for its turn is nothing that the clock has to wait for."""
+        activity = _UNDER_WAY.get()
+        if activity is None or activity.node is not self:
+            yield
+            return
+        activity.idle += 1
+        self.busy -= activity.idle == 1
+        self.beat()
+        try:
+            yield
+        finally:
+            activity.idle -= 1
+            self.busy += activity.idle == 0
+            self.beat()
 
     def call_after(self, duration: timedelta, fire: Callable[[], object]) -> Timer:
         """Have something happen so much later, unless the node dies before."""
@@ -163,10 +192,9 @@ class Node:
 
     async def call(self, call: Call, answer: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         """Have a capability answer."""
-        await self.interrupts.turn(self, f"call {call}")
-        await self.go_on()
+        await self.turn(f"call {call}")
         self.ledger.begin(call)
-        under_way = _UNDER_WAY.set(self)
+        under_way = _UNDER_WAY.set(_Activity(self))
         try:
             async with self.work():
                 given = await _UntilDeath(self, answer())
@@ -180,13 +208,9 @@ class Node:
         self.ledger.end(call, answer=given)
         return given
 
-    def bury(self, remains: object) -> None:
-        """Keep a coroutine that goes no further from being closed, which would run its `finally` blocks."""
-        self._left.append(remains)
-
-    def left_tasks(self) -> list[asyncio.Task[Any]]:
-        """The tasks it left when it died."""
-        return [remains for remains in self._left if isinstance(remains, asyncio.Task)]
+    def bury(self, task: asyncio.Task[Any]) -> None:
+        """Keep a task that goes no further until everything is cleared away."""
+        self.left.append(task)
 
 
 class _UntilDeath:
@@ -208,15 +232,22 @@ class _UntilDeath:
                 yield wanted
             except BaseException as error:
                 if node.is_dead:
-                    node.bury(work)
                     node.is_disposed = True
+                    self._close()
                     raise
                 step = _throwing(work, error)
             else:
                 if node.is_dead:
-                    node.bury(work)
-                    yield from node.go_on().__await__()
+                    try:
+                        yield from node.go_on().__await__()
+                    finally:
+                        self._close()
                 step = lambda: work.send(None)  # noqa: E731
+
+    def _close(self) -> None:
+        """Let go of it when the test is over; here, because a context variable is reset only where it was set."""
+        with suppress(Exception):
+            self._work.close()
 
 
 def _throwing(work: Coroutine[Any, Any, Any], error: BaseException) -> Callable[[], Any]:

@@ -132,8 +132,7 @@ class NodeJournal:
     async def _write(self, what: str, ask: Callable[[], Awaitable[T]], commit: Commit | None = None) -> T:
         node = self._node
         await node.go_on()
-        await node.interrupts.turn(node, what)
-        await node.go_on()
+        await node.turn(what)
         boundary = self._ledger.boundary(what, commit)
         if node.interrupts.kills(boundary, is_done=False):
             node.kill(f"killed just before {boundary}")
@@ -209,8 +208,7 @@ class _NodeTransaction:
 
     async def commit(self, commit: Commit) -> Committed | Refused:
         node = self._journal._node  # noqa: SLF001 - one connection in two parts
-        await node.interrupts.turn(node, _said(commit))
-        await node.go_on()
+        await node.turn(_said(commit))
         self.boundary = node.ledger.boundary(_said(commit), commit)
         if node.interrupts.kills(self.boundary, is_done=False):
             node.kill(f"killed just before {self.boundary}")

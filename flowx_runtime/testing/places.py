@@ -9,6 +9,13 @@ from flowx_runtime.plan.nodes import ForEach, Parallel, Poll
 from flowx_runtime.plan.plan import Plan
 
 
+def overlaps(plan: Plan[Any, Any]) -> bool:
+    """Whether any of its steps may be under way beside another."""
+    return any(
+        isinstance(node, Parallel) or (isinstance(node, ForEach) and node.max_concurrency > 1) for node in plan.nodes
+    )
+
+
 def may_overlap(plan: Plan[Any, Any], one: tuple[int, str], other: tuple[int, str]) -> bool:
     """Whether two steps, each a node and a scope, lie in different branches of a fork or elements of a loop."""
     (first, first_scope), (second, second_scope) = one, other

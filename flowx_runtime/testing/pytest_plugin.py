@@ -93,7 +93,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 def told_of(host: FlowTestHost) -> str:
     """What ran, what is awaited and what the test expected."""
     lines: list[str] = []
-    for run in host.runs:
+    for run in filter(host.has_begun, host.runs):
         lines.append(str(run))
         lines += [f"  a host was {crash}" for crash in host.crashes]
         lines += [f"  the test expected {asked}" for asked in run.asked]

@@ -77,9 +77,14 @@ class PostgresStore:
 
             await journal.close()
             async with await psycopg.AsyncConnection.connect(self._dsn, autocommit=True) as connection:
-                schema = sql.Identifier(self._schema)
-                await connection.execute(sql.SQL("delete from {}.flow_lease").format(schema))
-                await connection.execute(sql.SQL("delete from {}.flow_instance").format(schema))
+                found = await connection.execute(
+                    "select tablename from pg_tables where schemaname = %s and tablename <> 'schema_migration'"
+                    " order by tablename <> 'flow_instance'",
+                    [self._schema],
+                )
+                for (table,) in await found.fetchall():
+                    emptied = sql.Identifier(self._schema, table)
+                    await connection.execute(sql.SQL("delete from {}").format(emptied))
         self._give_back(self._schema)
 
     def connect(self, node: Node) -> NodeJournal:
