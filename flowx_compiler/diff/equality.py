@@ -28,21 +28,38 @@ class Equality:
 
     def of_names(self, old: str, new: str, assumed: Assumed) -> bool:
         """Whether two named contracts are equal; what was assumed on the way holds only when they are."""
-        if (old, new) in assumed or self.known.get((old, new)):
-            return True
-        assumed.add((old, new))
-        return self._of_shapes(self.shape(old, is_new=False), self.shape(new, is_new=True), assumed)
+        waiting = [(old, new)]
+        while waiting:
+            pair = waiting.pop()
+            if pair in assumed or self.known.get(pair):
+                continue
+            assumed.add(pair)
+            before, after = self.shape(pair[0], is_new=False), self.shape(pair[1], is_new=True)
+            if not self._of_shapes(before, after, assumed, waiting):
+                return False
+        return True
 
-    def _of_shapes(self, old: Shape, new: Shape, assumed: Assumed) -> bool:
+    def _of_shapes(self, old: Shape, new: Shape, assumed: Assumed, waiting: list[tuple[str, str]] | None) -> bool:
+        """Compare two shapes.
+
+        Args:
+            old: before.
+            new: after.
+            assumed: pairs taken to be equal.
+            waiting: takes the contracts that have to be equal too, so that long chains of contracts are no recursion;
+                without it they are compared at once, as choosing among the parts of a union needs.
+        """
         if old.is_nullable != new.is_nullable or old.discriminator != new.discriminator:
             return False
         if len(old.alternatives) != len(new.alternatives):
             return False
+        if len(old.alternatives) == 1:
+            return self._of_alternatives(old.alternatives[0], new.alternatives[0], assumed, waiting)
         left = list(new.alternatives)
         for alternative in old.alternatives:
             for candidate in left:
                 trial = set(assumed)
-                if self._of_alternatives(alternative, candidate, trial):
+                if self._of_alternatives(alternative, candidate, trial, None):
                     assumed |= trial
                     left.remove(candidate)
                     break
@@ -50,15 +67,20 @@ class Equality:
                 return False
         return True
 
-    def _of_alternatives(self, old: Alternative, new: Alternative, assumed: Assumed) -> bool:
+    def _of_alternatives(
+        self, old: Alternative, new: Alternative, assumed: Assumed, waiting: list[tuple[str, str]] | None
+    ) -> bool:
         match old, new:
             case Opaque(), _:
                 return False  # nobody knows what it is
             case Reference(a), Reference(b):
-                return self.of_names(a, b, assumed)
+                if waiting is None:
+                    return self.of_names(a, b, assumed)
+                waiting.append((a, b))
+                return True
             case (Items(), Items()) | (Dictionary(), Dictionary()) | (Model(), Model()):
                 return _frame(old) == _frame(new) and all(
-                    a is b is None or (a is not None and b is not None and self._of_shapes(a, b, assumed))
+                    a is b is None or (a is not None and b is not None and self._of_shapes(a, b, assumed, waiting))
                     for a, b in zip(_inside(old), _inside(new), strict=True)
                 )
             case _:

@@ -52,7 +52,14 @@ def group(old: Iterable[T], new: Iterable[T]) -> Groups[T]:
 
 def _newest(entries: Iterable[T]) -> dict[str, T]:
     newest: dict[str, T] = {}
-    # Two entries of one version are not a manifest that `build` writes; `repr` keeps the choice free of their order.
-    for entry in sorted(entries, key=lambda item: (precedence(item.version), repr(item))):
-        newest[entry.key] = entry
+    for entry in entries:
+        known = newest.setdefault(entry.key, entry)
+        if known is not entry and _is_newer(entry, known):
+            newest[entry.key] = entry
     return newest
+
+
+def _is_newer(entry: Versioned, known: Versioned) -> bool:
+    here, there = precedence(entry.version), precedence(known.version)
+    # Two entries of one version are not a manifest that `build` writes; `repr` keeps the choice free of their order.
+    return here > there or (here == there and repr(entry) > repr(known))

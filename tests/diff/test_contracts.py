@@ -212,6 +212,26 @@ def test_a_recursive_contract_ends_and_is_compared_once() -> None:
     assert told(tree(5), renamed) == [("210", "contract shop.Tree")]
 
 
+def chain(length: int, first: str, last: Any) -> Document:
+    """A contract that leads to another, and so on, to one with a field of its own."""
+    document = sample()
+    names = [first, *(f"shop.Link{number}" for number in range(1, length))]
+    for name, following in itertools.pairwise(names):
+        members = {"next": {"anyOf": [{"$ref": f"#/contracts/{following}"}, {"type": "null"}]}}
+        document["contracts"][name] = {"type": "object", "properties": members, "required": []}
+    document["contracts"][names[-1]] = {"type": "object", "properties": {"end": last}, "required": []}
+    document["flows"][1]["input"] = {"type": first}
+    return document
+
+
+@pytest.mark.usefixtures("usual_recursion")
+def test_a_renamed_contract_at_the_head_of_a_long_chain() -> None:
+    old = chain(3000, "shop.Head", TEXT)
+    assert told(old, chain(3000, "shop.Start", TEXT)) == [("210", "contract shop.Head")]
+    assert told(old, chain(3000, "shop.Start", NULL)) == [("002", "flow order.ship@1 input")]
+    assert told(old, chain(3000, "shop.Head", {"const": "a"})) == [("032", "contract shop.Link2999.end")]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "number"),
     [
