@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Protocol
 
 from declarations import (
     GAPS,
@@ -21,7 +22,17 @@ from declarations import (
     status,
 )
 
-from flowx_runtime import Flow, FlowBuilder, FlowContext, Merge, Profile, SubFlowMode, flow
+from flowx_runtime import (
+    Backoff,
+    Flow,
+    FlowBuilder,
+    FlowContext,
+    Merge,
+    Profile,
+    StepContext,
+    SubFlowMode,
+    flow,
+)
 
 
 def is_express(ctx: FlowContext[Order]) -> bool:
@@ -58,3 +69,21 @@ class PlaceOrder(Flow[Order, Receipt]):
         flow.emit(OrderPlaced, lambda ctx: OrderPlaced(order_id=ctx.input.order_id))
         flow.emit_on_failure(OrderPlaced, lambda ctx: OrderPlaced(order_id=ctx.error.code))
         flow.returns(lambda ctx: ctx.find(Receipt) or Receipt(reference="none"))
+
+
+class Bank(Protocol):
+    async def charge(self, cents: int, key: str) -> Receipt: ...
+    async def ask(self) -> int: ...
+
+
+async def steps_of_a_capability(bank: Bank, ctx: StepContext) -> Receipt:
+    count: int = await ctx.once("ask", bank.ask)
+    plain: str = await ctx.once("say", lambda: "said")
+    upper: str = await ctx.once("shout", lambda key: key.upper())
+    await ctx.durable(bank).charge(count, plain + upper)
+    return await ctx.once(
+        "charge",
+        lambda key: bank.charge(1, key),
+        scope=count,
+        retry=Backoff.fixed("PT1S").max_attempts(2),
+    )

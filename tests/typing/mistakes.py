@@ -18,7 +18,7 @@ from declarations import (
     status,
 )
 
-from flowx_runtime import FlowBuilder
+from flowx_runtime import FlowBuilder, StepContext
 
 
 def predicate_that_is_no_bool(flow: FlowBuilder[Order, Receipt]) -> None:
@@ -84,3 +84,11 @@ def switch_without_a_case(flow: FlowBuilder[Order, Receipt]) -> None:
 
 def writing_to_the_context(flow: FlowBuilder[Order, Receipt]) -> None:
     flow.step(Reserve, lambda ctx: ctx.set(Order))  # mistake
+
+
+async def a_call_instead_of_something_to_call(ctx: StepContext) -> None:
+    await ctx.once("charge", len("charged"))  # mistake
+
+
+async def the_wrong_type_of_a_result(ctx: StepContext) -> int:
+    return await ctx.once("charge", lambda: "receipt")  # mistake
