@@ -506,6 +506,12 @@ FIRES = (
         lambda d: _opaque(d, "Receipt"),
         (("211", "contract shop.Receipt"),),
     ),
+    Fires(
+        "211",
+        "an event no longer says what it carries",
+        lambda d: put(d["events"][0], contract=...),
+        (("211", "event order.placed@1"),),
+    ),
     Fires("212", "steps change under a new version", _swap_steps, (("212", PLACE),)),
 )
 

@@ -25,7 +25,10 @@ OPAQUE = Rule(
     "211",
     Verdict.NEUTRAL,
     "contract not compared",
-    detects="A contract, or a part of it, is opaque on one side, or for another reason than before.",
+    detects=(
+        "A contract, or a part of it, is opaque on one side, or for another reason than before; or one side does not"
+        " say what an event carries."
+    ),
     matters="It is a fact about the build: something may have changed unseen.",
     hurt="nobody; the report is silent about this contract",
     advice="write the contract so that its shape can be derived, or review the change by hand",
@@ -39,6 +42,11 @@ def compare(comparison: Comparison) -> Iterator[Finding]:
     """Renamed contracts, and those with an opaque side."""
     for old, new in comparison.usage.renames:
         yield RENAMED.finding(f"contract {old}", old, new)
+    for event in comparison.events.kept:
+        old_contract, new_contract = event.old.contract, event.new.contract
+        if (old_contract is None) != (new_contract is None):
+            names = ("" if contract is None else contract.type for contract in (old_contract, new_contract))
+            yield OPAQUE.finding(f"event {event.key}", *names)
     found: dict[tuple[str, str], Finding] = {}
     for direction in Direction:
         for finding in contract_findings(comparison, direction, {Change.OPAQUE: OPAQUE}, _advice):
