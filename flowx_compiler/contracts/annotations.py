@@ -16,7 +16,7 @@ from flowx_compiler.contracts.scalars import scalar
 from flowx_compiler.contracts.shape import Shape, opaque
 from flowx_compiler.contracts.unions import union
 from flowx_compiler.contracts.unwrap import Unwrapped, unwrapped
-from flowx_compiler.contracts.where import Where
+from flowx_compiler.contracts.where import NO_RULES, Given, Where
 from flowx_compiler.syntax import Assign, Attribute, Call, Class, Compound, Constant, Expr, Name, Operation, Subscript
 
 _OPTIONAL = "typing.Optional"
@@ -40,7 +40,7 @@ _BY_CODE = {
 class Annotations:
     """Derives shapes of annotations."""
 
-    refer: Callable[[str, Sequence[Shape] | None, Where], Shape | None]
+    refer: Callable[[str, Sequence[Given] | None, Where], Shape | None]
     """The reference to a class that is published as a contract of its own; `None` for a class that is not."""
     tag_of: TagOf
 
@@ -93,7 +93,10 @@ class Annotations:
 
     def _named(self, qualified: str, where: Where) -> Shape:
         if qualified in where.variables:
-            return where.variables[qualified]
+            given = where.variables[qualified]
+            if where.texts == NO_RULES:
+                return given.shape
+            return self.shape(given.expression, replace(given.where, texts=where.texts))
         known = scalar(qualified, where.texts)
         if known is not None:
             return known
@@ -107,7 +110,7 @@ class Annotations:
             return enumeration(where, qualified)
         return self._published(qualified, None, where)
 
-    def _published(self, qualified: str, arguments: Sequence[Shape] | None, where: Where) -> Shape:
+    def _published(self, qualified: str, arguments: Sequence[Given] | None, where: Where) -> Shape:
         published = self.refer(qualified, arguments, where)
         if published is not None:
             return published
@@ -160,7 +163,7 @@ class Annotations:
         alias = where.names.alias_of(base)
         if alias is not None:
             return self._parametrised_alias(base, *alias, items, where)
-        return self._published(base, [self.shape(item, where) for item in items], where)
+        return self._published(base, self.given(items, where), where)
 
     def _collection(self, name: str, items: tuple[Expr, ...], where: Where) -> Shape:
         if name == "builtins.tuple" and len(items) == 1 and _is_empty(items[0]):
@@ -179,8 +182,13 @@ class Annotations:
         parameters = generics.variables_in(statement.value, there)
         if len(parameters) != len(items):
             return opaque(f"the type parameters of {name_of(qualified)} cannot be told")
-        given = dict(zip(parameters, (self.shape(item, where) for item in items), strict=True))
-        return self.shape(statement.value, replace(there, variables=given))
+        variables = dict(zip(parameters, self.given(items, where), strict=True))
+        return self.shape(statement.value, replace(there, variables=variables))
+
+    def given(self, items: Sequence[Expr], where: Where) -> list[Given]:
+        """What is given for type variables."""
+        outside = where if where.texts == NO_RULES else replace(where, texts=NO_RULES)
+        return [Given(item, outside, self.shape(item, outside)) for item in items]
 
 
 def alternatives(expression: Expr) -> list[Expr]:

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from flowx_compiler.contracts import generics
 from flowx_compiler.contracts.configuration import Settings, written_settings
 from flowx_compiler.contracts.metadata import HOOKS, name_of
-from flowx_compiler.contracts.shape import Shape
 from flowx_compiler.contracts.validators import NO_VERDICTS, Verdicts, judged_assignment, judged_function
-from flowx_compiler.contracts.where import Meanings, Where
+from flowx_compiler.contracts.where import Given, Meanings, Where
 from flowx_compiler.syntax import Assign, Block, Class, Constant, Expr, Function, Name, Span, Stmt, Subscript
 
 CONTRACT = "flowx_runtime.Contract"
@@ -28,6 +27,9 @@ class Declared:
     annotation: Expr
     value: Expr | None
     where: Where
+    maker: tuple[Expr, Where] | None = None
+    """The first alias generator that it met on the way down to the model: where the member says one name of its own,
+    that generator has made the others for good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,10 @@ class Bodies:
     """Reads class statements, each class once for what is given for its type variables."""
 
     names: Meanings
-    shape_of: Callable[[Expr | None, Where], Shape]
+    given: Callable[[Sequence[Expr], Where], Sequence[Given]]
     _known: dict[str, Body | None] = field(default_factory=dict)
 
-    def body(self, qualified: str, arguments: Sequence[Shape] | None) -> Body | None:
+    def body(self, qualified: str, arguments: Sequence[Given] | None) -> Body | None:
         """The body of a model; `None` for a class that is no model.
 
         Args:
@@ -89,7 +91,7 @@ class Bodies:
                 return True
         return False
 
-    def _read(self, qualified: str, arguments: Sequence[Shape] | None) -> Body | None:
+    def _read(self, qualified: str, arguments: Sequence[Given] | None) -> Body | None:
         found = self.names.class_of(qualified)
         if found is None:
             return None
@@ -123,7 +125,7 @@ class Bodies:
                 is_model = True
                 together = together.under(_root(subscript, where))
             elif name not in _SHAPELESS:
-                arguments = None if subscript is None else [self.shape_of(item, where) for item in subscript.items]
+                arguments = None if subscript is None else self.given(subscript.items, where)
                 body = None if name is None else self.body(name, arguments)
                 is_model |= body is not None
                 together = together.under(body or self._mixin(name, where))
@@ -156,9 +158,14 @@ def _root(subscript: Subscript | None, where: Where) -> Body:
 
 
 def _laid_over(own: Body, above: Body) -> Body:
+    settings = {**above.settings, **own.settings}
+    maker = settings.get("alias_generator")
+    members = {**above.members, **own.members}
+    if maker is not None:
+        members = {name: member if member.maker else replace(member, maker=maker) for name, member in members.items()}
     return Body(
-        members={**above.members, **own.members},
-        settings={**above.settings, **own.settings},
+        members=members,
+        settings=settings,
         is_root=above.is_root,
         verdicts=own.verdicts.also(above.verdicts),
         opaque=own.opaque or above.opaque,

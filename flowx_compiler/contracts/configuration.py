@@ -36,9 +36,7 @@ class Configuration:
 
     extra: str = "ignore"
     by_alias: bool = True
-    alias_maker: Callable[[str], str] | None = None
-    makes_unknown_aliases: bool = False
-    """Whether code that the compiler does not know gives members their names."""
+    alias_generator: tuple[Expr, Where] | None = None
     texts: TextRules = NO_RULES
     opaque: str = ""
     """Why the model cannot be derived."""
@@ -63,12 +61,10 @@ def read_configuration(settings: Settings) -> Configuration:
     if not all(isinstance(length, int | None) for length in lengths):
         return Configuration(opaque="the text lengths in its configuration are not constants")
     shortest, longest = lengths
-    maker = _alias_maker(settings.get("alias_generator"))
     return Configuration(
         extra=str(extra),
         by_alias=by_alias,
-        alias_maker=maker,
-        makes_unknown_aliases=maker is None and values.get("alias_generator") is not None,
+        alias_generator=None if values.get("alias_generator", 0) is None else settings.get("alias_generator"),
         texts=TextRules(
             shortest if isinstance(shortest, int) else None,
             longest if isinstance(longest, int) else None,
@@ -107,15 +103,14 @@ def written_settings(value: Expr | None, where: Where) -> Settings | None:
     return found
 
 
-def _alias_maker(written: tuple[Expr, Where] | None) -> Callable[[str], str] | None:
-    if written is None:
-        return None
+def alias_maker(written: tuple[Expr, Where]) -> Callable[[str], str] | None:
+    """What an alias generator does; `None` where it is code that the compiler does not know."""
     expression, where = written
     if isinstance(expression, Call):
         if (where.qualified(expression.function) or "").rpartition(".")[2] != "AliasGenerator":
             return None
         given = {argument.keyword: argument.value for argument in expression.arguments}
         chosen = given.get("validation_alias") or given.get("alias")
-        return None if chosen is None or None in given else _alias_maker((chosen, where))
+        return None if chosen is None or None in given else alias_maker((chosen, where))
     qualified = where.qualified(expression) or ""
     return MAKERS.get(qualified.removeprefix(_GENERATORS)) if qualified.startswith(_GENERATORS) else None

@@ -16,7 +16,7 @@ _SILENT = frozenset(
     (
         *("title", "description", "examples", "deprecated", "field_title_generator", "frozen", "repr", "exclude"),
         *("exclude_if", "strict", "coerce_numbers_to_str", "allow_inf_nan", "max_digits", "decimal_places"),
-        *("union_mode", "fail_fast", "validate_default", "serialization_alias", "kw_only", "init_var"),
+        *("union_mode", "fail_fast", "validate_default", "kw_only", "init_var"),
     )
 )
 """Arguments that say nothing of what goes over the wire."""
@@ -31,6 +31,8 @@ class FieldFacts:
     has_default: bool = False
     alias: str | None = None
     validation_alias: str | None = None
+    is_written_under_an_alias: bool = False
+    """Whether it has a `serialization_alias`."""
     constraints: tuple[tuple[str, object], ...] = ()
     discriminator: str | None = None
     opaque: str = ""
@@ -44,6 +46,7 @@ class FieldFacts:
             has_default=self.has_default or later.has_default,
             alias=later.alias or self.alias,
             validation_alias=later.validation_alias or self.validation_alias,
+            is_written_under_an_alias=self.is_written_under_an_alias or later.is_written_under_an_alias,
             constraints=(*self.constraints, *later.constraints),
             discriminator=later.discriminator or self.discriminator,
             opaque=self.opaque or later.opaque,
@@ -74,6 +77,9 @@ def _with(facts: FieldFacts, keyword: str, value: Expr, where: Where) -> FieldFa
             if name is NOT_CONSTANT or not isinstance(name, str | None):
                 return replace(facts, unreadable=f"its `{keyword}` is not a constant text")
             return replace(facts, alias=name) if keyword == "alias" else replace(facts, validation_alias=name)
+        case "serialization_alias":
+            is_none = isinstance(value, Constant) and value.value is None
+            return replace(facts, is_written_under_an_alias=not is_none)
         case "discriminator":
             name = constant(value, where)
             if isinstance(name, str):

@@ -8,7 +8,7 @@ from hashlib import blake2b
 
 from flowx_compiler.contracts.shape import ANYTHING, Shape, target
 from flowx_compiler.contracts.unions import union
-from flowx_compiler.contracts.where import Where
+from flowx_compiler.contracts.where import Given, Where
 from flowx_compiler.syntax import Attribute, Call, Class, Expr, Name, Subscript, walk
 
 GENERIC = frozenset({"typing.Generic", "typing_extensions.Generic", "typing.Protocol", "typing_extensions.Protocol"})
@@ -70,14 +70,14 @@ def renamed(call: Call, where: Where) -> Expr | None:
     return call.arguments[1].value
 
 
-def bound_to(names: Sequence[str], arguments: Sequence[Shape]) -> dict[str, Shape] | None:
+def bound_to(names: Sequence[str], arguments: Sequence[Given]) -> dict[str, Given] | None:
     """Type variables with what is given for them; `None` where there are more or fewer."""
     return dict(zip(names, arguments, strict=True)) if len(names) == len(arguments) else None
 
 
-def parametrised_name(qualified: str, arguments: Sequence[Shape]) -> str:
+def parametrised_name(qualified: str, arguments: Sequence[Given]) -> str:
     """`shop.Page[shop.Order]`: made of the shapes, so that one name never stands for two."""
-    return f"{qualified}[{','.join(map(_name, arguments))}]"
+    return f"{qualified}[{','.join(_name(argument.shape) for argument in arguments)}]"
 
 
 def _name(shape: Shape) -> str:

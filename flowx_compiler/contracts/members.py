@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from flowx_compiler.contracts.annotations import Annotations
 from flowx_compiler.contracts.bodies import Declared
-from flowx_compiler.contracts.configuration import Configuration
+from flowx_compiler.contracts.configuration import Configuration, alias_maker
 from flowx_compiler.contracts.constants import followed
 from flowx_compiler.contracts.field_call import FIELDS, FieldFacts, read_field
 from flowx_compiler.contracts.metadata import read_metadata
@@ -47,19 +47,25 @@ class Unreadable:
 class Written:
     """A member taken apart."""
 
+    declared: Declared
     found: Unwrapped
     facts: FieldFacts
 
-    def name(self, member: str, configuration: Configuration) -> str | None:
+    def name(self, configuration: Configuration) -> str | None:
         """The published name; `None` where code makes it."""
+        member = self.declared.name
         if not configuration.by_alias:
             return member
         given = self.facts.alias if self.facts.validation_alias is None else self.facts.validation_alias
         if given is not None:
             return given or member
-        if configuration.makes_unknown_aliases:
-            return None
-        return member if configuration.alias_maker is None else configuration.alias_maker(member)
+        generator = configuration.alias_generator
+        if generator is not None and self.facts.is_written_under_an_alias:
+            generator = self.declared.maker or generator
+        if generator is None:
+            return member
+        make = alias_maker(generator)
+        return None if make is None else make(member)
 
 
 def written(declared: Declared, where: Where | None = None) -> Written:
@@ -70,7 +76,7 @@ def written(declared: Declared, where: Where | None = None) -> Written:
         facts = facts.followed_by(read_metadata(item, home))
     if declared.value is not None:
         facts = facts.followed_by(_value(declared.value, declared.where))
-    return Written(found, facts)
+    return Written(declared, found, facts)
 
 
 def published_member(
@@ -93,7 +99,7 @@ def published_member(
         return None
     if facts.unreadable:
         return Unreadable(f"{declared.name}: {facts.unreadable}")
-    name = parts.name(declared.name, configuration)
+    name = parts.name(configuration)
     if name is None:
         return Unreadable(f"code makes the name under which {declared.name} is published")
     shape = annotations.of(found, facts)

@@ -37,5 +37,5 @@ def tag_of(body: Body | None, member: str) -> Tag | None:
     if body is None or declared is None:
         return None
     configuration: Configuration = read_configuration(body.settings)
-    name = written(declared).name(member, configuration)
+    name = written(declared).name(configuration)
     return None if name is None else Tag(declared.annotation, declared.where, name)

@@ -12,10 +12,13 @@ from flowx_compiler.contracts.discriminators import Tag
 from flowx_compiler.contracts.models import model_schema, tag_of
 from flowx_compiler.contracts.records import record_kind, record_schema
 from flowx_compiler.contracts.scalars import scalar
-from flowx_compiler.contracts.shape import OPAQUE, SENSITIVE, Schema, Shape, reference, references, target
-from flowx_compiler.contracts.where import Meanings, TextRules, Where
+from flowx_compiler.contracts.shape import OPAQUE, SENSITIVE, Schema, Shape, opaque, reference, references, target
+from flowx_compiler.contracts.where import Given, Meanings, TextRules, Where
 from flowx_compiler.contracts.written_types import as_written
 from flowx_compiler.model import Contract, Program, TypeExpr
+
+_DEEPEST = 16
+"""So deep may parametrised types be given to each other; a type that is given itself, larger, never ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class _Asked:
     """A contract that something refers to."""
 
     qualified: str
-    arguments: tuple[Shape, ...] | None
+    arguments: tuple[Given, ...] | None
     """What is given for its type variables."""
 
 
@@ -43,7 +46,7 @@ class Published:
         assert self.program.lookup is not None, "a linked program can be asked what a name means"
         self.names = Meanings(self.program.lookup)
         self._annotations = Annotations(self._refer, self._tag)
-        self._bodies = Bodies(self.names, self._annotations.shape)
+        self._bodies = Bodies(self.names, self._annotations.given)
 
     @classmethod
     def of(cls, program: Program) -> Published:
@@ -101,14 +104,14 @@ class Published:
             return {OPAQUE: "it is given another number of types than it takes"}
         return record_schema(where, asked.qualified, variables, kind, self._annotations)
 
-    def _variables(self, asked: _Asked) -> dict[str, Shape] | None:
+    def _variables(self, asked: _Asked) -> dict[str, Given] | None:
         found = self.names.class_of(asked.qualified)
         if asked.arguments is None or found is None:
             return {}
         names = generics.parameters(found[1], Where(self.names, found[0]))
         return generics.bound_to(names, asked.arguments)
 
-    def _refer(self, qualified: str, arguments: Sequence[Shape] | None, where: Where) -> Shape | None:
+    def _refer(self, qualified: str, arguments: Sequence[Given] | None, where: Where) -> Shape | None:
         contract = self.program.contracts.get(qualified)
         found = where.names.class_of(qualified)
         if found is None:
@@ -116,6 +119,8 @@ class Published:
         if qualified in ROOT_MODELS or not self._is_published(qualified, where):
             return None
         name = qualified if arguments is None else generics.parametrised_name(qualified, arguments)
+        if name.count("[") > _DEEPEST:
+            return opaque("it is given types that hold itself, without end")
         self._asked.setdefault(name, _Asked(qualified, None if arguments is None else tuple(arguments)))
         return reference(name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -16,7 +16,7 @@ from flowx_compiler.contracts.members import PublishedMember, Unreadable, object
 from flowx_compiler.contracts.metadata import has_hook
 from flowx_compiler.contracts.shape import OPAQUE, Schema, Shape
 from flowx_compiler.contracts.validators import NO_VERDICTS, Verdicts, judged_assignment, judged_function
-from flowx_compiler.contracts.where import Where
+from flowx_compiler.contracts.where import Given, Where
 from flowx_compiler.syntax import Assign, Call, Class, Expr, Function, Name, Subscript
 
 _DATACLASSES = frozenset({"dataclasses.dataclass", "pydantic.dataclasses.dataclass"})
@@ -68,10 +68,10 @@ class _Members:
 
 
 def record_schema(
-    where: Where, qualified: str, variables: dict[str, Shape], kind: RecordKind, annotations: Annotations
+    where: Where, qualified: str, variables: dict[str, Given], kind: RecordKind, annotations: Annotations
 ) -> Schema:
     """The schema of a record."""
-    found = _members(where, qualified, variables, kind, annotations.shape)
+    found = _members(where, qualified, variables, kind, annotations.given)
     if found.opaque or found.verdicts.whole:
         return {OPAQUE: found.opaque or found.verdicts.whole}
     members: dict[str, PublishedMember] = {}
@@ -91,9 +91,9 @@ def record_schema(
 def _members(
     where: Where,
     qualified: str,
-    variables: dict[str, Shape],
+    variables: dict[str, Given],
     kind: RecordKind,
-    shape_of: Callable[[Expr | None, Where], Shape],
+    given: Callable[[Sequence[Expr], Where], Sequence[Given]],
     seen: frozenset[str] = frozenset(),
 ) -> _Members:
     found = where.names.class_of(qualified)
@@ -112,8 +112,8 @@ def _members(
         if name is None or where.names.class_of(name) is None:
             reason = reason or "a base class is not part of the project"
             continue
-        bound = _bound(name, subscript, home, shape_of)
-        above = _members(where, name, bound or {}, kind, shape_of, seen | {qualified})
+        bound = _bound(name, subscript, home, given)
+        above = _members(where, name, bound or {}, kind, given, seen | {qualified})
         reason = reason or above.opaque or ("" if bound is not None else "a base class takes another number of types")
         members |= above.members
         optional |= above.optional
@@ -140,14 +140,14 @@ def _members(
 
 
 def _bound(
-    name: str, subscript: Subscript | None, home: Where, shape_of: Callable[[Expr | None, Where], Shape]
-) -> dict[str, Shape] | None:
+    name: str, subscript: Subscript | None, home: Where, given: Callable[[Sequence[Expr], Where], Sequence[Given]]
+) -> dict[str, Given] | None:
     if subscript is None:
         return {}
     found = home.names.class_of(name)
     assert found is not None, "asked only for a class of the project"
     names = generics.parameters(found[1], Where(home.names, found[0]))
-    return generics.bound_to(names, [shape_of(item, home) for item in subscript.items])
+    return generics.bound_to(names, given(subscript.items, home))
 
 
 def _opaque_head(syntax: Class, home: Where, kind: RecordKind) -> str:

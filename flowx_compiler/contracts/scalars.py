@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from flowx_compiler.contracts.shape import ANYTHING, NULL, Kind, Shape
-from flowx_compiler.contracts.where import TextRules
+from flowx_compiler.contracts.where import NO_RULES, TextRules
 
 _INTEGER = {"type": "integer"}
 _NUMBER = {"type": "number"}
+_TEXT = Shape({"type": "string"}, Kind.TEXT)
 _BINARY = {"format": "binary", "type": "string"}
 
 
@@ -51,7 +53,7 @@ _PYDANTIC: Mapping[str, Shape] = {
     **dict.fromkeys(("Base64UrlBytes", "Base64UrlStr"), _text("base64url")),
     **dict.fromkeys(("PastDate", "FutureDate"), _temporal("date")),
     **dict.fromkeys(("PastDatetime", "FutureDatetime", "AwareDatetime", "NaiveDatetime"), _temporal("date-time")),
-    "StrictStr": Shape({"type": "string"}, Kind.TEXT),
+    "StrictStr": _TEXT,
     "StrictBool": Shape({"type": "boolean"}),
     "StrictBytes": Shape(_BINARY, Kind.SIZED_TEXT),
     "StrictInt": _limited(_INTEGER),
@@ -64,6 +66,8 @@ _SCALARS: Mapping[str, Shape] = {
     "types.NoneType": NULL,
     "typing.Any": ANYTHING,
     "builtins.object": ANYTHING,
+    "builtins.str": _TEXT,
+    "builtins.bytes": Shape(_BINARY, Kind.SIZED_TEXT),
     "builtins.int": Shape(_INTEGER, Kind.NUMBER),
     "builtins.float": Shape(_NUMBER, Kind.NUMBER),
     "builtins.bool": Shape({"type": "boolean"}),
@@ -86,6 +90,13 @@ _SCALARS: Mapping[str, Shape] = {
     **{f"pydantic.types.{name}": shape for name, shape in _PYDANTIC.items()},
     **{f"pydantic.networks.{name}": shape for name, shape in _PYDANTIC.items()},
 }
+_RULED = frozenset(
+    (
+        *("str", "StrictStr", "SecretStr", "EmailStr", "NameEmail", "Base64Str", "Base64UrlStr"),
+        *("Path", "PurePath", "PosixPath", "PurePosixPath", "FilePath", "DirectoryPath", "NewPath"),
+    )
+)
+"""Types that are texts to pydantic, so that what a model says of texts holds for them."""
 
 
 def scalar(name: str, texts: TextRules) -> Shape | None:
@@ -95,11 +106,13 @@ def scalar(name: str, texts: TextRules) -> Shape | None:
         name: qualified.
         texts: what the model around it says of texts.
     """
-    if name == "builtins.str":
-        limits = {"minLength": texts.shortest or None, "maxLength": texts.longest}
-        return Shape(
-            {"type": "string", **{word: value for word, value in limits.items() if value is not None}}, Kind.TEXT
-        )
-    if name == "builtins.bytes":
-        return Shape({**_BINARY, "format": texts.bytes_format}, Kind.SIZED_TEXT)
-    return _SCALARS.get(name)
+    known = _SCALARS.get(name)
+    if known is None or texts == NO_RULES:
+        return known
+    short = name.rpartition(".")[2]
+    if short in ("bytes", "StrictBytes"):
+        return replace(known, schema={**known.schema, "format": texts.bytes_format})
+    if short not in _RULED:
+        return known
+    limits = {"minLength": texts.shortest or None, "maxLength": texts.longest}
+    return replace(known, schema=known.schema | {word: said for word, said in limits.items() if said is not None})

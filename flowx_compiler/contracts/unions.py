@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from flowx_compiler.contracts.constraints import optional
-from flowx_compiler.contracts.shape import NULL, Kind, Schema, Shape
+from flowx_compiler.contracts.shape import ANYTHING, NULL, Kind, Schema, Shape
 
 
 def union(parts: Sequence[Shape]) -> Shape:
@@ -20,6 +20,8 @@ def union(parts: Sequence[Shape]) -> Shape:
         whole = opaque_part
     elif not rest:
         whole = NULL
+    elif {} in schemas:
+        return replace(ANYTHING, is_sensitive=is_sensitive)  # null is a thing too
     elif len(rest) == 1:
         whole = rest[0]
     else:

@@ -100,7 +100,7 @@ class Where:
     module: str
     owner: str = ""
     """Qualified name of the class it stands in."""
-    variables: Mapping[str, Shape] = field(default_factory=dict)
+    variables: Mapping[str, Given] = field(default_factory=dict)
     """What type variables stand for, by qualified name."""
     texts: TextRules = NO_RULES
     unfolding: frozenset[str] = frozenset()
@@ -109,3 +109,13 @@ class Where:
     def qualified(self, expression: Expr) -> str | None:
         """The qualified name that a dotted expression means; a class in the body around it goes first."""
         return self.names.qualified(self.module, self.owner, expression)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is given for a type variable: as it is written, because the model that gets it has text rules of its own."""
+
+    expression: Expr
+    where: Where
+    shape: Shape
+    """Its shape under no text rules."""

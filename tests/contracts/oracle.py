@@ -2,6 +2,7 @@
 
 - What a definition is called does not count: a reference is what it refers to, in both documents.
 - Words that say nothing of shape are dropped: titles, descriptions, default values, examples, deprecations.
+- A union in a union is one union; one of anything and something else is anything.
 - The order of alternatives, of listed values and of required members does not count; `const` lists one value.
 - A member of an enumeration under a second name is listed once; that a name of a member is a text goes without saying.
 - The pattern that some versions of pydantic put beside a number, in a decimal, is dropped.
@@ -10,6 +11,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -20,6 +22,8 @@ from flowx_compiler.contracts.published import Published
 from flowx_compiler.contracts.shape import OPAQUE
 from flowx_compiler.link import link
 from flowx_compiler.link.sources import SourceFile, Sources
+from flowx_compiler.read.file_reader import FileReader
+from flowx_compiler.syntax import Module
 
 _SILENT = {"title", "description", "default", "examples", "deprecated", "$defs", "sensitive"}
 
@@ -50,6 +54,7 @@ class Comparison:
             self.assumed.add(references)
             name = theirs["$ref"].removeprefix("#/$defs/")
             return self.same(path, ours, {**self.definitions[name], **_without(theirs, "$ref")})
+        ours, theirs = ({} if schema is True else schema for schema in (ours, theirs))
         if not isinstance(ours, dict) or not isinstance(theirs, dict):
             return ours == theirs or self._differ(path, ours, theirs)
         if OPAQUE in ours:
@@ -57,7 +62,10 @@ class Comparison:
             return True
         if path.endswith("/propertyNames"):
             theirs = _without(theirs, "type")
-        return self._members(path, _normalised(ours), _normalised(theirs))
+        ours, theirs = _normalised(ours), _normalised(theirs)
+        if "$ref" in ours or "$ref" in theirs:
+            return self.same(path, ours, theirs)
+        return self._members(path, ours, theirs)
 
     def _members(self, path: str, ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
         if ours.keys() != theirs.keys():
@@ -125,6 +133,15 @@ def _normalised(schema: dict[str, Any]) -> dict[str, Any]:
         if word in found:
             found[word] = [json.loads(text) for text in sorted({json.dumps(value) for value in found[word]})]
     alternatives = found.get("anyOf", [])
+    if any(isinstance(item, dict) and not item.keys() - _SILENT for item in alternatives):
+        return _without(found, "anyOf")
+    flat = [part for item in alternatives for part in (_union_in(item) or [item])]
+    distinct = {json.dumps(_normalised(item), sort_keys=True): item for item in flat if isinstance(item, dict)}
+    flat = list(distinct.values())
+    if len(flat) == 1:
+        return _normalised({**_without(found, "anyOf"), **flat[0]})
+    if flat != alternatives:
+        return _normalised({**found, "anyOf": flat})
     if {item.get("type") for item in alternatives if isinstance(item, dict)} >= {"number", "string"}:
         found["anyOf"] = [
             _without(item, "pattern") if item.get("type") == "string" and "d*" in item.get("pattern", "") else item
@@ -133,10 +150,30 @@ def _normalised(schema: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _union_in(schema: dict[str, Any]) -> list[Any]:
+    return schema["anyOf"] if schema.keys() - _SILENT == {"anyOf"} else []
+
+
 def derived(files: dict[str, str], names: list[str]) -> dict[str, Any]:
     """The contracts of these names, and those inside them, of modules given as text by name."""
     sources = [SourceFile(name, f"{name.replace('.', '/')}.py", text.encode()) for name, text in files.items()]
-    return Published.of(link(Sources.of(sources))).closure(names)
+    return Published.of(link(Sources.of(sources, _READER))).closure(names)
+
+
+class _Remembering(FileReader):
+    """Reads a text once: modules that many tests share are the most of what there is to read."""
+
+    def __init__(self) -> None:
+        self.known: dict[bytes, Module] = {}
+
+    def read(self, files: Sequence[SourceFile]) -> Sequence[Module]:
+        for file in files:
+            if file.source not in self.known:
+                (self.known[file.source],) = super().read([file])
+        return [self.known[file.source] for file in files]
+
+
+_READER = _Remembering()
 
 
 @cache
