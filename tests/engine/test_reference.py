@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 from typing import Any
-from uuid import UUID
 
 from engine_scene import Crash, Scene
 from hypothesis import HealthCheck, given, settings
@@ -86,19 +86,15 @@ def _expire_leases(scene: Scene) -> None:
 
 
 async def _deliver(scene: Scene, arriving: set[str]) -> bool:
-    """Deliver what is waited for and is to come; whether there was anything."""
+    """Deliver one signal for every open wait whose signal is to come; whether there was anything to deliver."""
     delivered = False
     for instance_id, entry in list(scene.journal._entries.items()):
-        for wait in entry.row.waits:
-            delivery = Delivery(_delivery_id(instance_id, wait), wait.signal_id or "", "{}")
-            if wait.signal_id in arriving and delivery.delivery_id not in entry.inbox:
-                await scene.journal.deliver(instance_id, delivery)
-                delivered = True
+        waited_for = Counter(wait.signal_id for wait in entry.row.waits if wait.signal_id in arriving)
+        on_their_way = Counter(delivery.signal_id for delivery in entry.pending())
+        for signal_id in (waited_for - on_their_way).elements():
+            await scene.journal.deliver(instance_id, Delivery(f"d{len(entry.inbox)}", str(signal_id), "{}"))
+            delivered = True
     return delivered
-
-
-def _delivery_id(instance_id: UUID, wait: Any) -> str:
-    return f"{instance_id}/{wait.scope}/{wait.step_id}"
 
 
 def _is_in_order(block: tuple[Item, ...]) -> bool:
