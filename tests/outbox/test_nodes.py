@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import subprocess
 import sys
@@ -156,6 +157,81 @@ async def test_a_node_killed_between_publishing_and_noting_it_repeats_and_loses_
     for instance_id in staged:
         mine = publisher.numbers(instance_id)
         assert mine == list(range(10 - len(mine), 10)), "what is repeated is repeated in order"
+
+
+SLOW_NODE = """
+import asyncio, sys
+sys.path[:0] = [{root!r}, {tests!r}]
+from dataclasses import replace
+from datetime import timedelta
+from outbox_scene import PROMPT, drain
+from flowx_runtime.journal.postgres.journal import PostgresJournal
+from flowx_runtime.outbox.jsonl import JsonlPublisher
+
+class Slow(JsonlPublisher):
+    async def publish(self, envelope):
+        await asyncio.sleep(0.002)
+        await super().publish(envelope)
+
+async def main():
+    journal = await PostgresJournal.open({dsn!r}, schema={schema!r}, pool_size=2)
+    print("ready", flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+    knobs = replace(
+        PROMPT, batch=60, per_instance=4, concurrency=4, timeout=timedelta(seconds=1), claim_ttl=timedelta(seconds=2)
+    )
+    await drain(journal, Slow({path!r}), knobs, owner=sys.argv[1]).run(asyncio.Event())
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.slow  # three processes start, and two of them leave claims that have to lapse
+async def test_of_three_processes_two_are_killed_and_the_third_publishes_all_the_rest_in_order(
+    postgres, postgres_dsn, schema, tmp_path
+) -> None:
+    staged = await stage_many(postgres, 30, 20)
+    path = tmp_path / "events.jsonl"
+    path.touch()
+    program = SLOW_NODE.format(
+        root=str(ROOT), tests=str(Path(__file__).parent), dsn=postgres_dsn, schema=schema, path=str(path)
+    )
+    nodes = [start(program, f"node {n}") for n in range(3)]
+    try:
+        for node in nodes:
+            assert node.stdout is not None
+            assert node.stdout.readline() == "ready\n"
+        for node in nodes:
+            assert node.stdin is not None
+            node.stdin.write("go\n")
+            node.stdin.flush()
+        for victim, lines in ((nodes[0], 60), (nodes[1], 200)):
+            await until(lambda least=lines: len(path.read_bytes().splitlines()) >= least, work=_turn)  # type: ignore[misc]
+            victim.kill()
+        passes = 0
+        while await noted_as_published(postgres) < 600:
+            passes += 1
+            assert passes < 3000
+            await asyncio.sleep(0.01)
+    finally:
+        for node in nodes:
+            node.kill()
+            node.communicate()
+    written = [json.loads(line) for line in path.read_bytes().splitlines()]
+    firsts = {document["id"]: document for document in reversed(written)}.values()
+    for instance_id in staged:
+        mine = [document for document in written if document["subject"] == str(instance_id)]
+        order = sorted((document for document in firsts if document["subject"] == str(instance_id)), key=mine.index)
+        assert [document["data"]["n"] for document in order] == list(range(20))
+    assert 600 <= len(written) <= 600 + 2 * 60, "only what the killed had in hand is repeated"
+
+
+def start(program: str, name: str) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", program, name], stdin=-1, stdout=-1, text=True)
+
+
+async def _turn() -> None:
+    await asyncio.sleep(0)
 
 
 async def noted_as_published(journal: PostgresJournal) -> int:
