@@ -10,15 +10,21 @@ from flowx_compiler.contracts.members import PublishedMember, Unreadable, object
 from flowx_compiler.contracts.shape import OPAQUE, Schema
 
 
-def model_schema(body: Body, annotations: Annotations) -> Schema:
-    """The schema of a model: what is accepted on its way in."""
+def model_schema(body: Body, annotations: Annotations, *, despite_code: bool = False) -> Schema:
+    """The schema of a model: what is accepted on its way in.
+
+    Args:
+        body: what its class statements say.
+        annotations: derives types.
+        despite_code: give what its annotations say even where code makes that a guess; not for publishing.
+    """
     configuration = read_configuration(body.settings)
     reason = body.opaque or body.verdicts.whole or configuration.opaque
-    if reason:
+    if reason and not despite_code:
         return {OPAQUE: reason}
     members: dict[str, PublishedMember] = {}
     for name, declared in body.members.items():
-        member = published_member(declared, configuration, annotations, body.verdicts.of(name))
+        member = published_member(declared, configuration, annotations, "" if despite_code else body.verdicts.of(name))
         if isinstance(member, Unreadable):
             return {OPAQUE: member.reason}
         if member is not None:

@@ -12,7 +12,17 @@ from flowx_compiler.contracts.discriminators import Tag
 from flowx_compiler.contracts.models import model_schema, tag_of
 from flowx_compiler.contracts.records import record_kind, record_schema
 from flowx_compiler.contracts.scalars import scalar
-from flowx_compiler.contracts.shape import OPAQUE, SENSITIVE, Schema, Shape, opaque, reference, references, target
+from flowx_compiler.contracts.shape import (
+    OPAQUE,
+    SENSITIVE,
+    Schema,
+    Shape,
+    is_opaque_somewhere,
+    opaque,
+    reference,
+    references,
+    target,
+)
 from flowx_compiler.contracts.where import Given, Meanings, TextRules, Where
 from flowx_compiler.contracts.written_types import as_written
 from flowx_compiler.model import Contract, Program, TypeExpr
@@ -81,6 +91,28 @@ class Published:
         if name not in self._references:
             self._references[name] = tuple(references(self.schema(name)))
         return self._references[name]
+
+    def told(self, names: Iterable[str]) -> dict[str, list[Schema]]:
+        """All that is written of contracts and of those inside them.
+
+        That is the schema and, where it leaves something open to code, beside it what the annotations say.
+        """
+        found: dict[str, list[Schema]] = {}
+        open_names = list(names)
+        while open_names:
+            name = open_names.pop()
+            if name not in found:
+                found[name] = self._told(name)
+                open_names += references(found[name]) if len(found[name]) > 1 else self._inside(name)
+        return dict(sorted(found.items()))
+
+    def _told(self, name: str) -> list[Schema]:
+        schema = self.schema(name)
+        if not is_opaque_somewhere(schema):
+            return [schema]
+        asked = self._asked.get(name, _Asked(name, None))
+        body = self._bodies.body(asked.qualified, asked.arguments)
+        return [schema] if body is None else [schema, model_schema(body, self._annotations, despite_code=True)]
 
     def marked(self, name: str) -> list[str]:
         """The members of a contract that are marked sensitive, as they are published."""

@@ -8,9 +8,8 @@ from datetime import timedelta
 from typing import assert_never
 
 from flowx_compiler.contracts.published import Published
-from flowx_compiler.contracts.shape import is_opaque_somewhere
 from flowx_compiler.lower import plan_model as plan
-from flowx_compiler.model import Capability, Contract, TypeExpr
+from flowx_compiler.model import Capability, TypeExpr
 
 
 def digest(model: plan.PlanModel, published: Published) -> str:
@@ -30,8 +29,8 @@ def digest(model: plan.PlanModel, published: Published) -> str:
         "returns": None if model.returns is None else model.returns.canonical,
         "onFailure": [[emit.event.id, emit.payload.canonical] for emit in model.on_failure],
         "contracts": {
-            name: _contract_digest(published, name)
-            for name in published.closure(contract.name for contract in model.contracts)
+            name: _contract_digest(published, name, told)
+            for name, told in published.told(contract.name for contract in model.contracts).items()
         },
     }
     text = json.dumps(canonical, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
@@ -131,21 +130,14 @@ def _contract_name(type_: TypeExpr) -> object:
     return _type(type_) if type_.arguments else type_.name
 
 
-def _contract_digest(published: Published, name: str) -> str:
-    """A digest of a contract's shape, and of what is written where the shape does not say everything."""
+def _contract_digest(published: Published, name: str, told: object) -> str:
+    """A digest of what is written of a contract; made once, however many plans hold values of it."""
 
     def find() -> str:
-        schema = published.schema(name)
-        contract = published.program.contracts.get(name)
-        declared = _declared(contract) if contract is not None and is_opaque_somewhere(schema) else None
-        text = json.dumps([schema, declared], sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+        text = json.dumps(told, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     return published.program.once("contract digest", name, find)
-
-
-def _declared(contract: Contract) -> list[list[object]]:
-    return [[field.name, _type(field.type), field.has_default] for field in contract.fields]
 
 
 def _type(type_: TypeExpr) -> object:
