@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
+from decimal import Decimal
 from enum import Enum
 from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
@@ -32,6 +33,8 @@ class _Bounds:
     shortest: int = 0
     longest: int | None = None
     pattern: str | None = None
+    digits: int | None = None
+    places: int | None = None
 
 
 def flow_inputs(plan: Plan[Any, Any]) -> st.SearchStrategy[Any]:
@@ -41,7 +44,9 @@ def flow_inputs(plan: Plan[Any, Any]) -> st.SearchStrategy[Any]:
 
 def contracts(contract: type[M], **members: st.SearchStrategy[Any]) -> st.SearchStrategy[M]:
     """Values of a contract that its members' types and constraints allow; a member may be given a strategy."""
-    parts = {name: members.get(name) or _of_field(field) for name, field in contract.model_fields.items()}
+    parts = {
+        name: members[name] if name in members else _of_field(field) for name, field in contract.model_fields.items()
+    }
     names = {name: field.alias or name for name, field in contract.model_fields.items()}
 
     def made(values: dict[str, Any]) -> Any:
@@ -128,8 +133,8 @@ def _texts(bounds: _Bounds) -> st.SearchStrategy[str]:
 
 
 def _integers(bounds: _Bounds) -> st.SearchStrategy[int]:
-    low = None if bounds.at_least is None else math.ceil(bounds.at_least)
-    high = None if bounds.at_most is None else math.floor(bounds.at_most)
+    low = None if bounds.at_least is None else math.ceil(bounds.at_least) + bounds.is_above
+    high = None if bounds.at_most is None else math.floor(bounds.at_most) - bounds.is_below
     if bounds.multiple_of:
         step = bounds.multiple_of
         least = None if low is None else math.ceil(low / step)
@@ -149,10 +154,19 @@ def _floats(bounds: _Bounds) -> st.SearchStrategy[float]:
     )
 
 
+def _decimals(bounds: _Bounds) -> st.SearchStrategy[Decimal]:
+    places = bounds.places if bounds.places is not None else min(bounds.digits or 6, 6)
+    most = Decimal(10) ** ((bounds.digits or 18) - places) - Decimal(10) ** -places
+    low = -most if bounds.at_least is None else max(-most, Decimal(bounds.at_least))
+    high = most if bounds.at_most is None else min(most, Decimal(bounds.at_most))
+    return st.decimals(low, high, places=places, allow_nan=False, allow_infinity=False)
+
+
 _PLAIN: dict[Any, Callable[[_Bounds], st.SearchStrategy[Any]]] = {
     str: _texts,
     int: _integers,
     float: _floats,
+    Decimal: _decimals,
     bool: lambda _: st.booleans(),
     bytes: lambda bounds: st.binary(min_size=bounds.shortest, max_size=bounds.longest),
     datetime: lambda _: st.datetimes(_EARLIEST, _LATEST, timezones=st.just(UTC)),
@@ -183,7 +197,8 @@ def _bounds(metadata: tuple[Any, ...]) -> _Bounds:
             case annotated_types.MaxLen(max_length=length):
                 found["longest"] = length
             case _:
-                pattern = getattr(item, "pattern", None)
-                if isinstance(pattern, str):
-                    found["pattern"] = pattern
+                # What pydantic has no mark of its own for.
+                for theirs, ours in (("pattern", "pattern"), ("max_digits", "digits"), ("decimal_places", "places")):
+                    if isinstance(value := getattr(item, theirs, None), str | int):
+                        found[ours] = value
     return _Bounds(**found)
