@@ -90,6 +90,10 @@ def build_application(
     restated: tuple[tuple[str, str], ...] = ()
     if different:
         restated = read_released(_bytes_of(config.root / config.manifest)).changed(now)
+    if config.manifest in different:
+        from flowx_compiler.emit.manifest_schema import check_manifest
+
+        check_manifest(outcome.files[config.manifest])
     for path in different:
         write_text(config.root / path, outcome.files[path])
     return BuiltProject(config, outcome.report, different, (), restated)
