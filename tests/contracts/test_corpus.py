@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import warnings
 from functools import cache
 from typing import Any
 
+import jsonschema
 import pytest
 from pydantic import BaseModel
 
+from flowx_compiler.contracts.shape import reference, references
 from tests.contracts.oracle import Comparison, corpus, derived
 
 
@@ -57,3 +60,59 @@ def test_few_models_are_opaque_anywhere() -> None:
 
     assert len(MODELS) >= 60
     assert len(opaque) <= 0.15 * len(MODELS), opaque
+
+
+def test_every_contract_is_a_schema_and_every_reference_leads_to_one() -> None:
+    document = {"contracts": contracts()}
+    for name, schema in contracts().items():
+        jsonschema.Draft202012Validator.check_schema(schema)
+        for referred in references(schema):
+            assert referred in contracts(), f"{name} refers to {referred}"
+    page = "tests.contracts.corpus.family.Page[tests.contracts.corpus.nested.Order]"
+    validator = jsonschema.Draft202012Validator({**document, "$ref": reference(page).schema["$ref"]})
+    assert validator.is_valid({"items": []})
+    assert not validator.is_valid({"items": [{"id": 1}]})
+
+
+def test_what_pydantic_takes_the_schema_takes_and_what_it_refuses_too() -> None:
+    """The comparison above trusts pydantic's document; this asks the values."""
+    name = "tests.contracts.corpus.nested.Owner"
+    validator = jsonschema.Draft202012Validator({"contracts": contracts(), "$ref": reference(name).schema["$ref"]})
+    good = {
+        "pet": {"kind": "dog", "breed": "x"},
+        "other": {"kind": "cat"},
+        "third": {"kind": "lion"},
+        "undiscriminated": "x",
+    }
+    assert MODELS[name].model_validate_json(json.dumps(good))
+    assert validator.is_valid(good)
+    for key, value in {"pet": {"kind": "cow"}, "third": {"kind": "RED"}, "undiscriminated": 3}.items():
+        assert not validator.is_valid({**good, key: value})
+
+
+def test_the_names_that_are_given_to_parametrised_contracts() -> None:
+    family, nested = "tests.contracts.corpus.family", "tests.contracts.corpus.nested"
+    names = [name.removeprefix(f"{family}.") for name in contracts() if name.startswith(f"{family}.Page")]
+    readable = sorted(name for name in names if "shape-" not in name)
+
+    assert readable == ["Page", "Page[int]", "Page[list[str]]", f"Page[{family}.Page[int]]", f"Page[{nested}.Order]"]
+    assert len(names) == len(readable) + 2  # one of a limited number, and one of a number or null
+
+
+def test_listed_things_are_in_an_order_that_their_spelling_does_not_decide() -> None:
+    one = derived({"m": ORDERED}, ["m.Model"])
+    respelt = ORDERED.replace('"b", "a"', '"a", "b"').replace("    z: int\n    y: int\n", "    y: int\n    z: int\n")
+    other = derived({"m": respelt}, ["m.Model"])
+
+    assert json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+ORDERED = """
+from typing import Literal
+from pydantic import BaseModel
+
+class Model(BaseModel):
+    z: int
+    y: int
+    of: Literal["b", "a"]
+"""
