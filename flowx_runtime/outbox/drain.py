@@ -8,16 +8,17 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import groupby
 from random import Random
 from typing import Final
 from uuid import UUID
 
 from flowx_runtime.journal.contract import JournalUnavailable
-from flowx_runtime.journal.outbox import ClaimedEvent, EventClaim, FailedTry, Outbox
+from flowx_runtime.journal.outbox import ClaimedEvent, EventClaim, Outbox
 from flowx_runtime.outbox.envelope import Envelope
-from flowx_runtime.outbox.publisher import Closing, Publisher, PublisherUnavailable
+from flowx_runtime.outbox.failing import failed_try, log_failed_try
+from flowx_runtime.outbox.publisher import Closing, Publisher
 from flowx_runtime.outbox.settings import PublishCounts, Publishing
 from flowx_runtime.outbox.settling import Settling
 
@@ -32,7 +33,6 @@ _SHORTEST_REST: Final = 0.02
 _LONGEST_SILENCE: Final = 15.0
 """Seconds between two tries while nobody is there: what comes then waits no longer for the receiver to be back."""
 
-_LONGEST_ERROR: Final = 500
 _LAST_WORDS: Final = 5.0
 """Seconds for noting, on the way out, what was published."""
 
@@ -140,21 +140,21 @@ class Drain:
             self._freed.clear()
             await self._freed.wait()
         # One try finds out whether anybody is there again.
-        room = 1 if self._is_down else self._settings.batch - self._in_hand
+        is_probe = self._is_down
+        room = 1 if is_probe else self._settings.batch - self._in_hand
         asked = self._monotonic()
         try:
             claim = await self._outbox.claim_events(
                 owner=self._owner,
                 ttl=self._settings.claim_ttl,
                 limit=room,
-                per_instance=1 if self._is_down else self._settings.per_instance,
+                per_instance=1 if is_probe else self._settings.per_instance,
             )
         except JournalUnavailable as unavailable:
             _LOG.warning("events cannot be read, trying again in %s: %s", self._settings.interval, unavailable)
             raise
         term = (self._settings.claim_ttl - self._settings.timeout).total_seconds()
         held = _Claim(claim.claim_id, asked + term)
-        is_probe = self._is_down
         for instance_id, events in groupby(claim.events, key=lambda claimed: claimed.instance_id):
             self._begin(held, instance_id, list(events), is_probe=is_probe)
         return claim
@@ -199,59 +199,28 @@ class Drain:
         try:
             async with asyncio.timeout(self._settings.timeout.total_seconds()):
                 await self._publisher.publish(Envelope.of(claimed))
-        except (PublisherUnavailable, TimeoutError, OSError) as error:
-            self._unanswered.add(claimed.instance_id)
-            self._note_failure(claim, claimed, error, is_refusal=False)
-            return False
         except Exception as error:
-            self._unanswered.clear()
-            return self._note_failure(claim, claimed, error, is_refusal=True)
+            return self._note_failure(claim, claimed, error)
         self._unanswered.clear()
         self._settling.published(claimed.instance_id, claimed.event.event_id)
         self.counts = replace(self.counts, published=self.counts.published + 1)
         return True
 
-    def _note_failure(self, claim: _Claim, claimed: ClaimedEvent, error: Exception, *, is_refusal: bool) -> bool:
-        """Whether the event was set aside."""
-        is_poison = is_refusal and claimed.refusals + 1 >= self._settings.max_refusals
-        told = str(error) or type(error).__name__
-        if isinstance(error, TimeoutError) and not str(error):
-            told = f"not published within {self._settings.timeout}"
-        self._settling.failed(
-            FailedTry(
-                claim_id=claim.claim_id,
-                instance_id=claimed.instance_id,
-                event_id=claimed.event.event_id,
-                error=f"{type(error).__name__}: {told}"[:_LONGEST_ERROR],
-                retry_in=self._gap(claimed, error),
-                is_refusal=is_refusal,
-                is_poison=is_poison,
-            )
+    def _note_failure(self, claim: _Claim, claimed: ClaimedEvent, error: Exception) -> bool:
+        """Whether the event was set aside, so that the next one may go."""
+        failed = failed_try(
+            claimed, error, claim_id=claim.claim_id, settings=self._settings, draw=self._random.random()
         )
-        self.counts = replace(self.counts, failed=self.counts.failed + 1, poisoned=self.counts.poisoned + is_poison)
-        if is_poison:
-            _LOG.error(
-                "event %s (%s) of instance %s is set aside after %s refusals, the later ones go on: %s",
-                claimed.event.event_id,
-                claimed.event.type,
-                claimed.instance_id,
-                claimed.refusals + 1,
-                told,
-            )
+        log_failed_try(claimed, failed)
+        if failed.is_refusal:
+            self._unanswered.clear()
         else:
-            _LOG.warning(
-                "event %s (%s) of instance %s was not published and waits for another try: %s",
-                claimed.event.event_id,
-                claimed.event.type,
-                claimed.instance_id,
-                told,
-            )
-        return is_poison
-
-    def _gap(self, claimed: ClaimedEvent, error: Exception) -> timedelta:
-        gap = self._settings.backoff.gap(claimed.attempts, draw=self._random.random())
-        asked = error.retry_after if isinstance(error, PublisherUnavailable) else None
-        return gap if asked is None else max(gap, asked)
+            self._unanswered.add(claimed.instance_id)
+        self._settling.failed(failed)
+        self.counts = replace(
+            self.counts, failed=self.counts.failed + 1, poisoned=self.counts.poisoned + failed.is_poison
+        )
+        return failed.is_poison
 
     async def _rest(self, stopping: asyncio.Event) -> None:
         """Wait for a hint, the interval, or the end; longer, and for no hint, while nobody is there."""
