@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from flowx_runtime.authoring.flows import Flow, flow
     from flowx_runtime.authoring.merge import Merge
     from flowx_runtime.authoring.messages import event, signal
-    from flowx_runtime.authoring.policies import Bulkhead, CircuitBreaker, PolicySet, Retry
+    from flowx_runtime.authoring.policies import (
+        Bulkhead,
+        Cache,
+        CircuitBreaker,
+        Fallback,
+        Hedge,
+        PolicySet,
+        RateLimit,
+        Retry,
+    )
     from flowx_runtime.authoring.triggers import ScheduledFire, cron_trigger, http_trigger
     from flowx_runtime.authoring.vocabulary import Category, MissedFire, Profile, SubFlowMode
     from flowx_runtime.engine.key_ring import KeyRing
@@ -49,7 +58,10 @@ _HOME = {
     **dict.fromkeys(("Flow", "flow"), "authoring.flows"),
     "Merge": "authoring.merge",
     **dict.fromkeys(("event", "signal"), "authoring.messages"),
-    **dict.fromkeys(("Bulkhead", "CircuitBreaker", "PolicySet", "Retry"), "authoring.policies"),
+    **dict.fromkeys(
+        ("Bulkhead", "Cache", "CircuitBreaker", "Fallback", "Hedge", "PolicySet", "RateLimit", "Retry"),
+        "authoring.policies",
+    ),
     **dict.fromkeys(("ScheduledFire", "cron_trigger", "http_trigger"), "authoring.triggers"),
     **dict.fromkeys(("Category", "MissedFire", "Profile", "SubFlowMode"), "authoring.vocabulary"),
     "FlowHost": "host.flow_host",
@@ -73,18 +85,21 @@ __all__ = [
     "Authorization",
     "Backoff",
     "Bulkhead",
+    "Cache",
     "Category",
     "CircuitBreaker",
     "Completed",
     "Contract",
     "Envelope",
     "Failed",
+    "Fallback",
     "Flow",
     "FlowBuilder",
     "FlowContext",
     "FlowError",
     "FlowHost",
     "FlowxError",
+    "Hedge",
     "Internal",
     "JsonlPublisher",
     "KeyRing",
@@ -103,6 +118,7 @@ __all__ = [
     "Publisher",
     "PublisherUnavailable",
     "Publishing",
+    "RateLimit",
     "Retry",
     "ScheduledFire",
     "Sensitive",

@@ -1,68 +1,31 @@
-"""Policies around a call, nested by kind and never by order: circuit breaker, bulkhead, timeout, then the call.
+"""Policies around a call, nested by kind and never by order.
 
-Retry lies outside these and is counted from rows; it belongs to the step. Breakers and bulkheads are per process.
+    Hedge { CircuitBreaker { Bulkhead { Timeout { Cache { call } } } } }
+
+Rate limit, retry and fallback lie outside these and belong to the step: what they decide is read from rows. Breakers,
+bulkheads, caches and rate limits are per process.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Hashable
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
 from flowx_runtime.authoring.durations import duration
-from flowx_runtime.authoring.errors import FlowError
-from flowx_runtime.authoring.policies import CircuitBreaker, PolicySet
-from flowx_runtime.authoring.vocabulary import Category
+from flowx_runtime.authoring.policies import PolicySet
 from flowx_runtime.engine.capabilities import Call, Capabilities
 from flowx_runtime.engine.clock import LoopTimers, Timers
+from flowx_runtime.engine.policies.breaker import Breaker, CircuitOpen, broken
+from flowx_runtime.engine.policies.hedge import hedged
+from flowx_runtime.engine.policies.rate_limit import RateLimited, TokenBucket
+from flowx_runtime.engine.policies.timeout import CallTimedOut, timed
 from flowx_runtime.plan.uses import CapabilityUse
 
+__all__ = ["CallTimedOut", "CircuitOpen", "Guards", "RateLimited"]
 
-class CallTimedOut(FlowError, code="capability.timed_out", category=Category.UNAVAILABLE):
-    """The capability did not answer within its policy's timeout."""
-
-
-class CircuitOpen(FlowError, code="capability.circuit_open", category=Category.UNAVAILABLE):
-    """The capability failed too often in a row; it is not called until its breaker's time is over."""
-
-
-_FAULTS: Final = frozenset({Category.UNAVAILABLE, Category.INTERNAL})
-
-
-class _Breaker:
-    """Counts failures in a row. While it is open one probe is let through after each reset time."""
-
-    def __init__(self, policy: CircuitBreaker, monotonic: Callable[[], float]) -> None:
-        self._failures = policy.failures
-        self._reset_after = duration(policy.reset_after).total_seconds()
-        self._monotonic = monotonic
-        self._in_a_row = 0
-        self._opened_at = 0.0
-
-    async def call(self, inner: Awaitable[Any]) -> Any:
-        try:
-            answer = await inner
-        except FlowError as error:
-            self._count(is_fault=error.category in _FAULTS)
-            raise
-        except Exception:
-            self._count(is_fault=True)
-            raise
-        self._in_a_row = 0
-        return answer
-
-    def refuse_if_open(self) -> None:
-        if self._in_a_row < self._failures:
-            return
-        if self._monotonic() - self._opened_at < self._reset_after:
-            raise CircuitOpen
-        self._opened_at = self._monotonic()
-
-    def _count(self, *, is_fault: bool) -> None:
-        self._in_a_row = self._in_a_row + 1 if is_fault else 0
-        if self._in_a_row >= self._failures:
-            self._opened_at = self._monotonic()
+_AT_ONCE = timedelta(0)
 
 
 class Guards:
@@ -71,40 +34,51 @@ class Guards:
     def __init__(self, capabilities: Capabilities, timers: Timers | None = None) -> None:
         self._capabilities = capabilities
         self._timers = timers or LoopTimers()
-        self._breakers: dict[tuple[str, CircuitBreaker], _Breaker] = {}
-        self._bulkheads: dict[tuple[str, int], asyncio.Semaphore] = {}
+        self._kept: dict[Hashable, Any] = {}
+        """Breakers, bulkheads, caches and buckets, by capability and policy."""
+
+    def admit(self, use: CapabilityUse, policy: PolicySet | None) -> timedelta:
+        """Let a step begin under its rate limit; gives how long it has to wait if it may not yet."""
+        if policy is None or policy.rate_limit is None:
+            return _AT_ONCE
+        key = (use.id, policy.rate_limit)
+        bucket = self._kept.get(key)
+        if bucket is None:
+            bucket = self._kept[key] = TokenBucket(policy.rate_limit, self._timers.monotonic)
+        wait: timedelta = bucket.take()
+        return wait
 
     def guarded(self, use: CapabilityUse, policy: PolicySet | None) -> Call:
         """What to call for a use under a policy."""
         call = self._capabilities.call(use)
         if policy is None:
             return call
+        if policy.cache is not None:
+            call = self._cached(call, use, policy)
         if policy.timeout is not None:
-            call = _timed(call, self._timers, duration(policy.timeout))
+            call = timed(call, self._timers, duration(policy.timeout))
         if policy.bulkhead is not None:
-            key = (use.id, policy.bulkhead.max_concurrent)
-            call = _bounded(call, self._bulkheads.setdefault(key, asyncio.Semaphore(policy.bulkhead.max_concurrent)))
+            key = (use.id, policy.bulkhead)
+            call = _bounded(call, self._kept.setdefault(key, asyncio.Semaphore(policy.bulkhead.max_concurrent)))
         if policy.circuit_breaker is not None:
-            breaker = self._breakers.get((use.id, policy.circuit_breaker))
-            if breaker is None:
-                breaker = _Breaker(policy.circuit_breaker, self._timers.monotonic)
-                self._breakers[use.id, policy.circuit_breaker] = breaker
-            call = _broken(call, breaker)
+            of_breaker = (use.id, policy.circuit_breaker)
+            if of_breaker not in self._kept:
+                self._kept[of_breaker] = Breaker(policy.circuit_breaker, self._timers.monotonic)
+            call = broken(call, self._kept[of_breaker])
+        if policy.hedge is not None:
+            call = hedged(call, self._timers, duration(policy.hedge.after), policy.hedge.calls)
         return call
 
+    def _cached(self, call: Call, use: CapabilityUse, policy: PolicySet) -> Call:
+        # Its library is imported where a policy asks for one.
+        from flowx_runtime.engine.policies.cache import AnswerCache
 
-def _timed(call: Call, timers: Timers, longest: timedelta) -> Call:
-    async def timed(request: Any, context: Any) -> Any:
-        bound = timers.limit(longest)
-        try:
-            async with bound:
-                return await call(request, context)
-        except TimeoutError:
-            if bound.expired():
-                raise CallTimedOut from None
-            raise
-
-    return timed
+        assert policy.cache is not None
+        key = (use.id, use.version, policy.cache)
+        if key not in self._kept:
+            self._kept[key] = AnswerCache(duration(policy.cache.ttl), policy.cache.entries, self._timers.monotonic)
+        cached: Call = self._kept[key].around(call)
+        return cached
 
 
 def _bounded(call: Call, semaphore: asyncio.Semaphore) -> Call:
@@ -113,11 +87,3 @@ def _bounded(call: Call, semaphore: asyncio.Semaphore) -> Call:
             return await call(request, context)
 
     return bounded
-
-
-def _broken(call: Call, breaker: _Breaker) -> Call:
-    async def broken(request: Any, context: Any) -> Any:
-        breaker.refuse_if_open()
-        return await breaker.call(call(request, context))
-
-    return broken

@@ -183,6 +183,10 @@ class StepRun:
             facts["scope"] = self.scope
         return BoundLogger(facts, self.in_sight)
 
+    def take_over(self, other: StepRun) -> None:
+        """Let what another context of the same attempt read from outside be what this one read."""
+        self._ids, self._seed, self.execution = other._ids, other._seed, other.execution
+
     async def resume_execution(self) -> None:
         """Read from outside what an earlier attempt read that left the body to come back to it."""
         captured = await self._execution().resume()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from flowx_runtime.authoring.policies import Retry
+from flowx_runtime.authoring.policies import Fallback, Retry
 from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine import failures
 from flowx_runtime.engine.failures import FlowFailure, stored_error
 from flowx_runtime.engine.frame import Frame, Moved, Waits
 from flowx_runtime.engine.invocation import Answer, OpenTransaction, invoke, refuse_if_parked, told, wrong_result
 from flowx_runtime.engine.once.run import Parked
+from flowx_runtime.engine.policies.fallback import stand_in
+from flowx_runtime.engine.policies.rate_limit import RateLimited
 from flowx_runtime.engine.redaction import ValueRedacted, refuse_holes
 from flowx_runtime.engine.step_context import StepRun
 from flowx_runtime.engine.undo import takes_result, undo_of_step
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 LONGEST_PAUSE: Final = timedelta(seconds=1)
 """A longer gap between attempts is not slept through: the instance parks."""
 
+_LOG = logging.getLogger("flowx.engine")
 _MAY_PASS = frozenset({Category.CONFLICT.value, Category.UNAVAILABLE.value, Category.INTERNAL.value})
 
 
@@ -73,13 +78,29 @@ async def perform(walker: Walker, frame: Frame, node: Step, scope: str) -> Waits
 
     Gives the wait for the next attempt, where that is too far off to stay awake for.
     """
+    given = await _answer(walker, frame, node, scope)
+    if not isinstance(given, FlowFailure):
+        return given
+    fallback = None if node.policy is None else node.policy.fallback
+    if fallback is None:
+        raise given
+    await _degrade(walker, frame, node, scope, fallback, given)
+    return ()
+
+
+async def _answer(walker: Walker, frame: Frame, node: Step, scope: str) -> Waits | FlowFailure:
+    """Call the capability until it answers or its policy is used up; gives the open waits, or the last failure."""
     session = walker.session
     key = (scope, node.index)
     retry = None if node.policy is None else node.policy.retry
     known = session.failed.get(key)
-    if known is not None and known.error is not None:
+    if known is None:
+        waits = await _wait_for_a_turn(walker, node, scope)
+        if waits:
+            return waits
+    elif known.error is not None:
         if not is_retried(retry, known.attempt, known.error):
-            raise FlowFailure(known.error)
+            return FlowFailure(known.error)
         due = _due_after(known, retry, recorded=session.recorded_waits.get(key), draw=walker.random.random())
         if due is not None and walker.clock.now() < due:
             return (Wait(scope, node.index, earliest(due, session.deadline)),)
@@ -96,7 +117,7 @@ async def perform(walker: Walker, frame: Frame, node: Step, scope: str) -> Waits
             return ()
         error, row = failed.error, failed.row
         if row is None or retry is None or not is_retried(retry, row.attempt, error):
-            raise failed
+            return failed
         session.record(row)
         gap = retry.backoff.gap(row.attempt - 1, draw=walker.random.random())
         if gap > LONGEST_PAUSE and session.is_durable:
@@ -104,6 +125,64 @@ async def perform(walker: Walker, frame: Frame, node: Step, scope: str) -> Waits
         await session.flush()
         await walker.pause(gap)
         walker.check_deadline()
+
+
+async def _wait_for_a_turn(walker: Walker, node: Step, scope: str) -> Waits:
+    """Begin no more steps than the rate limit lets through."""
+    if node.policy is None or node.policy.rate_limit is None:
+        return ()
+    session = walker.session
+    due = session.recorded_waits.get((scope, node.index))
+    if due is not None and walker.clock.now() < due:
+        return (Wait(scope, node.index, due),)
+    while gap := walker.guards.admit(node.capability, node.policy):
+        if gap > LONGEST_PAUSE:
+            if session.is_durable:
+                return (Wait(scope, node.index, earliest(walker.clock.now() + gap, session.deadline)),)
+            refused = RateLimited(
+                f"{node.capability.id!r} is at its rate limit: try again in {gap.total_seconds():.0f} s"
+            )
+            raise FlowFailure(stored_error(refused, (), code=refused.code))
+        await walker.pause(gap)
+        walker.check_deadline()
+    return ()
+
+
+async def _degrade(
+    walker: Walker, frame: Frame, node: Step, scope: str, fallback: Fallback, failed: FlowFailure
+) -> None:
+    """Leave what stands in for the answer, in a row that says so; nothing undoes it.
+
+    Raises:
+        FlowFailure: what stands in fails too; the failure is the one of the capability itself.
+    """
+    session, use = walker.session, node.capability
+    if failed.row is not None:
+        session.record(failed.row)
+    instead = stand_in(fallback, use)
+    request = request_of(walker, frame, node)
+    context = _context(walker, frame, node, scope, session.attempt_after((scope, node.index)))
+    value = fallback.value
+    if instead is not None:
+        await session.flush()
+        try:
+            answer = await invoke(instead, walker.guards.guarded(instead, None), request, context)
+        except Parked as parked:
+            raise FlowFailure(failed.error) from parked
+        if answer.error is not None:
+            _LOG.warning("%s, which stands in for %s, failed too: %s", instead.id, use.id, answer.error.code)
+            raise FlowFailure(failed.error)
+        value = answer.value
+    elif use.result is not None and not isinstance(value, use.result):
+        _LOG.error("the fallback of %s is no %s: %s", use.id, use.result.__name__, type(value).__name__)
+        raise FlowFailure(failed.error)
+    result = None if use.result is None or not session.is_durable else session.stored(use.result, value)
+    session.keep_result(scope, node.index, use.result, value)
+    session.record(
+        replace(_row(node, context, Answer(value, failed.error, 0)), outcome=RowOutcome.DEGRADED, result=result)
+    )
+    if use.result is not None:
+        frame.bag.put(use.result, value)
 
 
 def _due_after(failed: StepRow, retry: Retry | None, *, recorded: datetime | None, draw: float) -> datetime | None:

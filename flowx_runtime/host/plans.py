@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from flowx_runtime.authoring.flows import Flow
 from flowx_runtime.authoring.vocabulary import Profile
+from flowx_runtime.engine.policies.fallback import stand_in
 from flowx_runtime.host.errors import NotAPlan
 from flowx_runtime.plan.catalog import Catalog, UnknownPlan
 from flowx_runtime.plan.nodes import Emit, Step, SubFlow
@@ -90,6 +91,10 @@ class Plans:
                     yield node.capability
                     if node.compensation is not None:
                         yield node.compensation
+                    if node.policy is not None and node.policy.fallback is not None:
+                        instead = stand_in(node.policy.fallback, node.capability)
+                        if instead is not None:
+                            yield instead
 
     def _add(self, plan: AnyPlan, *, is_current: bool) -> None:
         _refuse_other(plan)

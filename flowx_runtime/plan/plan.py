@@ -105,6 +105,7 @@ def _problems_of_kind(plan: Plan[Any, Any], node: Node) -> Iterator[str]:
                 yield f"the undo of {node.name!r} takes neither its request nor its result"
             if node.policy is not None and node.policy.retry is not None and not node.capability.idempotent:
                 yield f"{node.name!r} is retried but not idempotent"
+            yield from _policy_faults(node)
         case Poll():
             body = plan.nodes[node.index + 1] if node.index + 1 < len(plan.nodes) else None
             if not isinstance(body, Step) or body.compensation is not None:
@@ -123,3 +124,16 @@ def _problems_of_kind(plan: Plan[Any, Any], node: Node) -> Iterator[str]:
                 yield f"the switch at {node.index} has no case"
         case _:
             return
+
+
+def _policy_faults(step: Step) -> Iterator[str]:
+    """What a policy must not do over this capability."""
+    policy, use = step.policy, step.capability
+    if policy is None:
+        return
+    if policy.hedge is not None and (not use.idempotent or use.has_steps):
+        yield f"{step.name!r} is hedged but not idempotent, or has steps of its own"
+    if policy.cache is not None and use.side_effects:
+        yield f"{step.name!r} is cached but has side effects"
+    if policy.fallback is not None and use.side_effects:
+        yield f"{step.name!r} has a fallback but also side effects"
