@@ -151,7 +151,7 @@ class Engine:
         except JournalUnavailable:
             raise
         except BaseException:
-            await self._give_up(lease)
+            await asyncio.shield(self.detach(self._give_up(lease)))  # also where we are cancelled once more
             raise
         finally:
             # A run that lost its lease may still be under way when this node has taken the instance up anew.
@@ -186,11 +186,12 @@ class Engine:
         except FlowFailure as failed:
             return await self._fail(walker, frame, failed)
 
-    def detach(self, work: Awaitable[Any]) -> None:
-        """Run something nobody waits for; `drain` does."""
+    def detach(self, work: Awaitable[Any]) -> asyncio.Future[Any]:
+        """Run something nobody has to wait for; `drain` does."""
         task = asyncio.ensure_future(work)
         self._detached.add(task)
         task.add_done_callback(self._detached.discard)
+        return task
 
     def hint(self) -> None:
         """Say that there may be work for whoever looks for it."""

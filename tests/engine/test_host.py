@@ -248,6 +248,29 @@ async def test_a_cancelled_attempt_leaves_no_row_and_no_lease():
     assert scene.world.effects == ["ocr.upload(o)", "offer.archive(o)"]
 
 
+async def test_a_run_that_is_cancelled_twice_gives_its_lease_up_all_the_same(monkeypatch):
+    scene = Scene(plan(upload(0), archive(1)))
+    at_once = scene.journal.release
+
+    async def later(instance_id, *, fencing_token):
+        for _ in range(5):
+            await asyncio.sleep(0)
+        await at_once(instance_id, fencing_token=fencing_token)
+
+    monkeypatch.setattr(scene.journal, "release", later)
+    run = asyncio.create_task(scene.host.run("document.process", ORDER))
+
+    def cancelled():
+        run.cancel()  # it comes at the next wait, which is that for the lease
+        raise asyncio.CancelledError
+
+    scene.world.hooks["offer.archive"] = cancelled
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    await scene.host.close()
+    assert await scene.journal.live_leases(scene.only()) == 0
+
+
 async def test_the_end_is_one_commit_with_the_last_row():
     scene = Scene(document_plan())
     scene.world.ready_after = 1
