@@ -61,6 +61,18 @@ class NotRunnable(FlowxError):
     code: ClassVar[str] = "flow.not_runnable"
 
 
+class NotAnInstanceId(FlowxError):
+    """What was given as an instance id is none."""
+
+    code: ClassVar[str] = "host.not_an_instance_id"
+
+
+class NotStorableText(FlowxError):
+    """A text that was given cannot be kept as it is."""
+
+    code: ClassVar[str] = "host.text_not_storable"
+
+
 class NaiveClock(FlowxError):
     """The host's clock gives instants without a time zone: give it one whose `now()` is timezone-aware."""
 

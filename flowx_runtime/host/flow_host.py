@@ -40,6 +40,7 @@ from flowx_runtime.host.errors import (
     ProfileIsNotDurable,
     UnknownInstance,
 )
+from flowx_runtime.host.given import LONGEST_REASON, checked_id, checked_text, written
 from flowx_runtime.host.occurrences import OccurrenceStarts, scheduled_in
 from flowx_runtime.host.outcome import Compensation, Completed, Failed, Outcome, Suspended
 from flowx_runtime.host.plans import AnyPlan, Plans
@@ -238,6 +239,11 @@ class FlowHost:
             JournalUnavailable: the outcome is unknown; with a key, starting again is safe.
         """
         found = self._plans.current(plan)
+        checked_text("idempotency key", idempotency_key)
+        checked_text("tenant id", tenant_id)
+        checked_text("correlation id", correlation_id)
+        if instance_id is not None:
+            checked_id(instance_id)
         if not isinstance(input, found.input):
             raise InputMismatch(
                 f"{found.flow_id!r} takes a {found.input.__name__}, not a {type(input).__name__}: build one first"
@@ -267,7 +273,7 @@ class FlowHost:
                     flow_id=found.flow_id,
                     flow_version=found.version,
                     plan_digest=found.digest,
-                    input=self._documents.stored(found.input, input, instance_id),
+                    input=written(self._documents, found.input, input, instance_id),
                     deadline_at=None if found.deadline is None else now + found.deadline,
                     correlation_id=correlation_id,
                     tenant_id=tenant_id,
@@ -297,7 +303,8 @@ class FlowHost:
         if declared is None:
             raise NotASignal(f"{type(message).__qualname__} is no signal: declare it with @signal")
         journal = self._any_journal()
-        payload = self._documents.stored(type(message), message, instance_id)
+        checked_text("delivery id", delivery_id)
+        payload = written(self._documents, type(message), message, checked_id(instance_id))
         delivery = Delivery(delivery_id or uuid4().hex, declared.id, payload)
         async with self._work():
             refused = await journal.deliver(instance_id, delivery)
@@ -318,6 +325,7 @@ class FlowHost:
             UnknownInstance: there is none.
             NotRunnable: this node lacks the plan it is pinned to.
         """
+        checked_id(instance_id)
         journal = self._any_journal()
         async with self._work():
             claim = await journal.claim(instance_id, owner=self._owner, ttl=self._lease_ttl)
@@ -343,6 +351,8 @@ class FlowHost:
             UnknownInstance: there is none.
             InstanceTerminal: it has ended otherwise.
         """
+        checked_id(instance_id)
+        checked_text("reason", reason, longest=LONGEST_REASON)
         journal = self._any_journal()
         async with self._work():
             refused = await journal.request_cancel(instance_id, reason)
@@ -385,7 +395,7 @@ class FlowHost:
         Raises:
             UnknownInstance: there is none.
         """
-        history = await self._any_journal().read(instance_id)
+        history = await self._any_journal().read(checked_id(instance_id))
         if history is None:
             raise UnknownInstance(f"the journal has no instance {instance_id}")
         return history

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from flowx_runtime.journal.instants import aware
 from flowx_runtime.journal.memory.once import MemoryOnce
 from flowx_runtime.journal.memory.outbox import MemoryOutbox
 from flowx_runtime.journal.memory.schedules import MemorySchedules
@@ -176,6 +177,7 @@ class MemoryJournal(MemoryOnce, MemoryOutbox, MemorySchedules):
         return None
 
     async def prune(self, *, older_than: datetime, states: Collection[State] = TERMINAL, batch: int = 1000) -> Pruned:
+        aware(older_than)
         # What it removes is the same at once and in batches: nothing else runs in between.
         gone = [entry for entry in self._entries.values() if self._is_prunable(entry, older_than, states)]
         for entry in gone:

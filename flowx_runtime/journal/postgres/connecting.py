@@ -64,7 +64,9 @@ class Address:
 
     def __init__(self, dsn: str) -> None:
         try:
-            given = conninfo_to_dict(dsn)
+            given = conninfo_to_dict(_whole(dsn))
+            for each in str(given.get("port") or "").split(","):
+                int(each or 0)
             self._conninfo = make_conninfo("", **(_DEFAULTS | given | _FIXED))
         except (psycopg.Error, UnicodeError, ValueError) as error:
             # The driver's own words may repeat the text, and a password with it.
@@ -102,6 +104,12 @@ class Address:
                     raise
             await asyncio.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+def _whole(dsn: str) -> str:
+    if "\x00" in dsn:
+        raise ValueError("the driver would stop reading here")
+    return dsn
 
 
 def reason_of(error: BaseException) -> str:

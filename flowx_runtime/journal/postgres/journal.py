@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from flowx_runtime.journal.contract import JournalUnavailable
+from flowx_runtime.journal.instants import aware
 from flowx_runtime.journal.postgres.connecting import Address
 from flowx_runtime.journal.postgres.connections import Connections
 from flowx_runtime.journal.postgres.documents import (
@@ -150,7 +151,7 @@ class PostgresJournal(PostgresOnce, PostgresOutbox, PostgresSchedules):
         limit: int,
         plans: Collection[tuple[str, str]] | None = None,
     ) -> Sequence[Claimed]:
-        rows = await self._connections.fetch(self._sql["claim_due"], [now, owner, ttl, limit, *_columns(plans)])
+        rows = await self._connections.fetch(self._sql["claim_due"], [aware(now), owner, ttl, limit, *_columns(plans)])
         return [_claimed(owner, *row) for row in rows]
 
     async def claim_abandoned(
@@ -177,7 +178,7 @@ class PostgresJournal(PostgresOnce, PostgresOutbox, PostgresSchedules):
     async def prune(self, *, older_than: datetime, states: Collection[State] = TERMINAL, batch: int = 1000) -> Pruned:
         total = (0, 0, 0, 0)
         while True:
-            counts = await self._fetched("prune", [older_than, [state.value for state in states], batch])
+            counts = await self._fetched("prune", [aware(older_than), [state.value for state in states], batch])
             total = tuple(before + count for before, count in zip(total, counts, strict=True))
             if counts[0] < batch:
                 return Pruned(*total)
