@@ -72,10 +72,7 @@ class Lane:
             tuple(Instance(*row) for row in self._fetch(_INSTANCES)),
             self.rows(),
             tuple(f"{event}" for event in self._fetch(_EVENTS)),
-            # What a child tells a parent that is going back already, nobody has to take.
-            self._count(
-                "flow_inbox join flow_instance using (instance_id) where taken_at is null and state <> 'Cancelled'"
-            ),
+            self._count(_UNTAKEN),
             self._count("flow_lease"),
             self._count("flow_wait"),
             tuple(f"{key} {name}" for key, name in self._fetch("select key, name from written order by name")),
@@ -94,6 +91,9 @@ class Lane:
         return int(self._fetch(f"select count(*) from {what}")[0][0])
 
 
+# What comes to an instance that is going back already, nobody has to take.
+_UNTAKEN = """flow_inbox join flow_instance using (instance_id) where taken_at is null and (state = 'Completed'
+    or state <> 'Cancelled' and signal_id like 'flow.child_finished/%')"""
 _INSTANCES = """select instance_id::text, flow_id, state, output::text, error ->> 'code' from flow_instance
     order by created_at, instance_id"""
 _ROWS = """select s.instance_id::text, scope, step_id, attempt, name, capability_id, outcome, request::text,

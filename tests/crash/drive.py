@@ -50,6 +50,8 @@ async def drive(scenario: Scenario, host: FlowHost, journal: Journal, world: Wor
     whatever it finds.
     """
     if takes_over:
+        if scenario.is_late:
+            await _signal_too_late(scenario, host, journal)
         await host.sweep_once()
         await _parked(host, journal)
     await host.run(scenario.plans[0].flow_id, Order(name="o"), idempotency_key=KEY)
@@ -59,7 +61,7 @@ async def drive(scenario: Scenario, host: FlowHost, journal: Journal, world: Wor
         root = next((instance for instance in parked if instance.instance_id == root_of(scenario)), None)
         if root is not None and scenario.is_cancelled and root.cancel_reason is None:
             await host.cancel(root.instance_id, "not wanted")
-        elif root is not None and scenario.signal is not None and _awaits_signal(root):
+        elif root is not None and _is_signalled(scenario) and _awaits_signal(root):
             await host.signal(root.instance_id, scenario.signal, delivery_id="the one")
         elif any(instance.cancel_reason is not None for instance in parked):
             await _sweep(host)
@@ -80,6 +82,16 @@ async def _parked(host: FlowHost, journal: Journal) -> list[InstanceRow]:
 async def _sweep(host: FlowHost) -> None:
     if not await host.sweep_once():
         await asyncio.sleep(SHORTLY)  # a dead process holds a lease; only the journal knows for how long
+
+
+async def _signal_too_late(scenario: Scenario, host: FlowHost, journal: Journal) -> None:
+    for instance in await journal.find(Filter()):
+        if instance.error is not None and not instance.state.is_terminal:
+            await host.signal(instance.instance_id, scenario.signal)
+
+
+def _is_signalled(scenario: Scenario) -> bool:
+    return scenario.signal is not None and not scenario.is_late
 
 
 async def _has_ended(journal: Journal) -> bool:

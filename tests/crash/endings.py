@@ -80,6 +80,7 @@ def complaints(scenario: Scenario, undisturbed: Run, disturbed: Run, unwritten: 
     for effect, times in Counter(disturbed.effects).items():
         if times - 1 > sum(effect in effects for effects in unwritten):
             yield f"{effect} was there {times} times, though its row was written"
+    yield from about_turning_back(disturbed.effects)
     if mine.instances != other.instances:
         yield f"instances {mine.instances}, not {other.instances}"
     if (mine.events, mine.untaken, mine.written) != (other.events, other.untaken, other.written):
@@ -116,6 +117,16 @@ def about_ending(scenario: Scenario, run: Run) -> Iterator[str]:
             yield f"undone is {undone}, and done was {done}"
         if instance.state == "Completed" and any(row.capability in forward for row in rows):
             yield "a completed instance has undone something"
+
+
+def about_turning_back(effects: Sequence[Effect]) -> Iterator[str]:
+    """Which effects came after the first undo of their instance and are no undo themselves."""
+    going_back: set[str] = set()
+    for effect in effects:
+        if effect.capability.startswith("work.undo"):
+            going_back.add(effect.instance)
+        elif effect.instance in going_back:
+            yield f"it went on while it went back: {effect}"
 
 
 def undone(effects: Sequence[Effect]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import sys
@@ -16,7 +17,7 @@ from tests.crash.kill_points import DyingJournal, KillPoint, die_at
 from tests.crash.scenarios import SCENARIOS
 from tests.crash.world import Log, World, note_in
 
-OF_THE_DYING = timedelta(milliseconds=50)
+OF_THE_DYING = timedelta(milliseconds=10)
 """A lease. Short, because the peer waits for it to run out. Nothing else works on these instances meanwhile."""
 
 OF_A_PEER = timedelta(seconds=30)
@@ -43,6 +44,7 @@ async def live(order: dict[str, Any]) -> None:
 
 def serve() -> None:
     """Fork for every order that comes in, one at a time, and answer with how the child ended."""
+    gc.freeze()  # a child that collected would copy every page of this process
     _say("ready")
     for line in sys.stdin:
         child = os.fork()

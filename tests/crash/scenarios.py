@@ -68,6 +68,8 @@ class Scenario:
     """Sent when an instance waits for it."""
     is_early: bool = False
     """Sent before that."""
+    is_late: bool = False
+    """Sent, by a process that takes over, to an instance that is going back already."""
     is_cancelled: bool = False
     """Cancelled when it first rests."""
     overlap: int = 1
@@ -108,7 +110,8 @@ def plain(index: int, name: str, use: CapabilityUse = DO) -> Step:
 
 
 def refuse(index: int) -> Step:
-    return plain(index, "refuse", REFUSE)
+    """Its undo never runs: it has done nothing."""
+    return step(index, "refuse", REFUSE)
 
 
 def emit(index: int) -> Emit:
@@ -136,6 +139,12 @@ def switch() -> Plan[Any, Any]:
 def fork(*tail: Any, merge: Any = Merge.ALL_MUST_SUCCEED) -> Plan[Any, Any]:
     branches = (step(1, "a1"), step(2, "a2"), step(3, "b1"), step(4, "c1"), step(5, "c2"))
     return plan(Parallel(0, (1, 3, 4), 6, merge), *branches, step(6, "after"), *tail)
+
+
+def failing_fork() -> Plan[Any, Any]:
+    """A branch that is cancelled by its sibling's failure must not go on after a death."""
+    branches = (step(2, "a1"), step(3, "a2"), step(4, "a3"), step(5, "b1"), refuse(6))
+    return plan(step(0, "first"), Parallel(1, (2, 5), 7, Merge.ALL_MUST_SUCCEED), *branches)
 
 
 def waiting_fork(*tail: Any) -> Plan[Any, Any]:
@@ -169,9 +178,11 @@ def nested_loop(*tail: Any) -> Plan[Any, Any]:
     )
 
 
-def family(*tail: Any, mode: SubFlowMode = SubFlowMode.INLINE, waits: bool = False, child_fails: bool = False) -> Any:
+def family(
+    *tail: Any, mode: SubFlowMode = SubFlowMode.INLINE, waits: timedelta | None = None, child_fails: bool = False
+) -> tuple[Plan[Any, Any], ...]:
     node = SubFlow(1, "child", "child", "1.0.0", lambda ctx: Order(name=f"child of {ctx.get(Done).name}"), mode)
-    inner: tuple[Any, ...] = (step(0, "x"), Delay(1, "rest", DAY) if waits else step(1, "w"), step(2, "y"))
+    inner: tuple[Any, ...] = (step(0, "x"), step(1, "w") if waits is None else Delay(1, "rest", waits), step(2, "y"))
     if child_fails:
         inner = (*inner, refuse(3))
     return plan(step(0, "a"), node, step(2, "b"), *tail), plan(*inner, flow_id="child")
@@ -211,6 +222,7 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "a switch": Scenario((switch(),)),
     "a fork": Scenario((fork(),), overlap=3),
     "a fork that is undone": Scenario((fork(refuse(7)),), F, "after c2 a2 c1 b1 a1", overlap=3),
+    "a fork that fails": Scenario((failing_fork(),), F, overlap=3, is_race=True),
     "a fork for the first": Scenario((fork(merge=Merge.FIRST_SUCCESS),), overlap=3, is_race=True),
     "a fork that waits": Scenario((waiting_fork(),), signal=BY_ADA, overlap=3),
     "a fork that waits and is undone": Scenario((waiting_fork(refuse(9)),), F, "last b a c first", signal=BY_ADA),
@@ -226,9 +238,10 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "a child": Scenario(family()),
     "a child that is undone": Scenario(family(refuse(3)), F, "b y w x a"),
     "a child that fails": Scenario(family(child_fails=True), F, "y w x a"),
-    "a child that waits": Scenario(family(waits=True)),
-    "a child that waits and is undone": Scenario(family(refuse(3), waits=True), F, "b y x a"),
-    "a detached child": Scenario(family(mode=SubFlowMode.DETACHED, waits=True), overlap=2),
+    "a child that waits": Scenario(family(waits=MINUTE)),
+    "a child that waits and is undone": Scenario(family(refuse(3), waits=MINUTE), F, "b y x a"),
+    "a child that wakes together with its parent": Scenario(family(waits=DAY), overlap=2),
+    "a detached child": Scenario(family(mode=SubFlowMode.DETACHED, waits=MINUTE), overlap=2),
     "a poll ended by its predicate": Scenario((poll(3),)),
     "a poll ended by a signal": Scenario((poll(99, signal=APPROVED),), signal=BY_ADA),
     "a poll that times out": Scenario((poll(99, budget=4 * MINUTE),), F, "a"),
@@ -237,6 +250,7 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "a wait whose signal comes early": Scenario((rests_first(),), signal=BY_ADA, is_early=True),
     "a wait that times out": Scenario((wait(has_block=True),), F, "escalate a"),
     "a wait that times out without a block": Scenario((wait(has_block=False),), F, "a"),
+    "a wait whose signal comes too late": Scenario((wait(has_block=False),), F, "a", signal=BY_ADA, is_late=True),
     "an undo that succeeds late": Scenario((plan(step(0, "a"), step(1, "b", undo=UNDO_LATER), refuse(2)),), F, "b b a"),
     "an undo that fails": Scenario(
         (plan(step(0, "a"), step(1, "b", undo=UNDO_NEVER), step(2, "c"), refuse(3)),),
@@ -247,5 +261,5 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "a retry at once": Scenario((plan(step(0, "a"), step(1, "try", TRY, policy=SOON), step(2, "b")),)),
     "a retry that parks": Scenario((plan(step(0, "a"), step(1, "try", TRY, policy=LATER), step(2, "b")),)),
     "a deadline": Scenario((plan(step(0, "a"), Delay(1, "rest", DAY), deadline=MINUTE),), State.TIMED_OUT, "a"),
-    "a cancel": Scenario(family(waits=True), State.CANCELLED, "a x", is_cancelled=True, overlap=2),
+    "a cancel": Scenario(family(waits=MINUTE), State.CANCELLED, "a x", is_cancelled=True, overlap=2),
 }

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pytest
 
+from flowx_runtime.engine.session import CHILD_FINISHED
 from flowx_runtime.journal.memory.journal import MemoryJournal
 from flowx_runtime.journal.records import State, StepRow
 from tests.crash.drive import drive, host_of
@@ -96,7 +97,14 @@ class Stage:
 
     def run(self) -> Run:
         entries = list(self.journal._entries.values())
-        told = [entry for entry in entries if entry.row.state is not State.CANCELLED]
+        # What comes to an instance that is going back already, nobody has to take.
+        untaken = [
+            delivery
+            for entry in entries
+            for delivery in entry.pending()
+            if entry.row.state is State.COMPLETED
+            or (entry.row.state is not State.CANCELLED and delivery.signal_id.startswith(CHILD_FINISHED))
+        ]
         return Run(
             Ending(
                 tuple(
@@ -111,7 +119,7 @@ class Stage:
                 ),
                 tuple(self._rows()),
                 tuple(f"{event}" for entry in entries for event in entry.events.values()),
-                sum(len(entry.pending()) for entry in told),
+                len(untaken),
                 sum(self.journal._is_live(entry.lease) for entry in entries),
                 sum(len(entry.row.waits) for entry in entries),
             ),
