@@ -233,6 +233,15 @@ class Function(NamedTuple):
     """From `def` to the end of the last statement."""
 
 
+class TypeParameter(NamedTuple):
+    """One of the type parameters of `class Page[T: bound = default]`."""
+
+    name: str
+    bound: Expr | None
+    """A display of several for `[T: (int, str)]`."""
+    default: Expr | None
+
+
 class Class(NamedTuple):
     """A `class`."""
 
@@ -243,6 +252,7 @@ class Class(NamedTuple):
     body: tuple[Stmt, ...]
     docstring: str | None
     span: Span
+    type_parameters: tuple[TypeParameter, ...] = ()
 
 
 class Other(NamedTuple):

@@ -106,6 +106,9 @@ class Annotations:
         alias = where.names.alias_of(qualified)
         if alias is not None:
             return self._made(qualified, *alias, where)
+        parameter = generics.open_parameter(qualified, where, self.shape)
+        if parameter is not None:
+            return parameter
         if is_enumeration(where, qualified):
             return enumeration(where, qualified)
         return self._published(qualified, None, where)

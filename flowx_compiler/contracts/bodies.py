@@ -97,11 +97,12 @@ class Bodies:
             return None
         module, syntax = found
         where = Where(self.names, module)
-        names = [] if arguments is None else generics.parameters(syntax, where)
+        names = [] if arguments is None else generics.parameters(qualified, syntax, where)
         variables = generics.bound_to(names, arguments or ())
         if variables is None:
             return Body(opaque=f"{syntax.name} takes another number of types")
-        outside = Where(self.names, module, variables=variables)
+        # The type parameters of `class Page[T]` are names of its bases too; nothing else of its body is.
+        outside = Where(self.names, module, qualified if syntax.type_parameters else "", variables)
         above = self._bases(syntax, outside)
         if above is None:
             return None

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from flowx_compiler.contracts.shape import ANYTHING, Shape, target
 from flowx_compiler.contracts.unions import union
 from flowx_compiler.contracts.where import Given, Where
-from flowx_compiler.syntax import Attribute, Call, Class, Expr, Name, Subscript, walk
+from flowx_compiler.syntax import Attribute, Call, Class, Display, Expr, Name, Subscript, walk
 
 GENERIC = frozenset({"typing.Generic", "typing_extensions.Generic", "typing.Protocol", "typing_extensions.Protocol"})
 _VARIABLE = frozenset({"typing.TypeVar", "typing_extensions.TypeVar"})
@@ -39,8 +39,10 @@ def variables_in(expression: Expr, where: Where) -> list[str]:
     return list(found)
 
 
-def parameters(syntax: Class, where: Where) -> list[str]:
+def parameters(qualified: str, syntax: Class, where: Where) -> list[str]:
     """The type variables of a class: those of `Generic[…]`, or those of its bases as they appear."""
+    if syntax.type_parameters:
+        return [f"{qualified}.{parameter.name}" for parameter in syntax.type_parameters]
     found: dict[str, None] = {}
     for base in syntax.bases:
         if base.keyword is None and isinstance(base.value, Subscript):
@@ -61,6 +63,20 @@ def variable(call: Call, where: Where, shape_of: ShapeOf) -> Shape | None:
         if keyword in given:
             return shape_of(given[keyword], where)
     return union([shape_of(choice, where) for choice in choices]) if choices else ANYTHING
+
+
+def open_parameter(qualified: str, where: Where, shape_of: ShapeOf) -> Shape | None:
+    """What the `T` of `class Page[T]` stands for while nothing is given for it; `None` for any other name."""
+    owner, _, name = qualified.rpartition(".")
+    found = where.names.class_of(owner) if "." in owner else None
+    parameter = None if found is None else where.names.type_parameter(owner, name)
+    if found is None or parameter is None:
+        return None
+    home = Where(where.names, found[0], owner=owner, texts=where.texts)
+    bound = parameter.default or parameter.bound
+    if isinstance(bound, Display):
+        return union([shape_of(choice, home) for choice in bound.items])
+    return ANYTHING if bound is None else shape_of(bound, home)
 
 
 def renamed(call: Call, where: Where) -> Expr | None:

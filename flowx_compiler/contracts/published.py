@@ -140,7 +140,7 @@ class Published:
         found = self.names.class_of(asked.qualified)
         if asked.arguments is None or found is None:
             return {}
-        names = generics.parameters(found[1], Where(self.names, found[0]))
+        names = generics.parameters(asked.qualified, found[1], Where(self.names, found[0]))
         return generics.bound_to(names, asked.arguments)
 
     def _refer(self, qualified: str, arguments: Sequence[Given] | None, where: Where) -> Shape | None:

@@ -146,7 +146,7 @@ def _bound(
         return {}
     found = home.names.class_of(name)
     assert found is not None, "asked only for a class of the project"
-    names = generics.parameters(found[1], Where(home.names, found[0]))
+    names = generics.parameters(name, found[1], Where(home.names, found[0]))
     return generics.bound_to(names, given(subscript.items, home))
 
 

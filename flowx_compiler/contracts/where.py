@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from flowx_compiler.contracts.shape import Shape
 from flowx_compiler.model import Lookup
-from flowx_compiler.syntax import Assign, Attribute, Class, Expr, Function, Name
+from flowx_compiler.syntax import Assign, Attribute, Class, Expr, Function, Name, TypeParameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Meanings:
         path = ".".join([root.id, *reversed(parts)])
         key = (module, owner, path)
         if key not in self._names:
-            is_inner = bool(owner) and root.id in self.inner(owner)
+            is_inner = bool(owner) and (root.id in self.inner(owner) or self.type_parameter(owner, root.id) is not None)
             self._names[key] = f"{owner}.{path}" if is_inner else self.lookup.resolve_expression(module, expression)
         return self._names[key]
 
@@ -79,6 +79,12 @@ class Meanings:
             body = () if found is None else found[1].body
             self._inner[owner] = {item.name: item for item in body if isinstance(item, Class)}
         return self._inner[owner]
+
+    def type_parameter(self, owner: str, name: str) -> TypeParameter | None:
+        """The `T` of `class Page[T]`, which is a name in that class alone."""
+        found = self.class_of(owner)
+        parameters = () if found is None else found[1].type_parameters
+        return next((parameter for parameter in parameters if parameter.name == name), None)
 
     def alias_of(self, qualified: str) -> tuple[str, Assign] | None:
         """The module and the statement that gives a module-level name its one value."""

@@ -24,6 +24,7 @@ from flowx_compiler.syntax import (
     Span,
     Stmt,
     Suite,
+    TypeParameter,
 )
 
 
@@ -167,6 +168,18 @@ class Statements:
             body=body,
             docstring=_docstring(body),
             span=self._expressions.span(node),
+            type_parameters=self._type_parameters(node.type_parameters),
+        )
+
+    def _type_parameters(self, node: cst.TypeParameters | None) -> tuple[TypeParameter, ...]:
+        convert = self._expressions.convert
+        return tuple(
+            TypeParameter(
+                parameter.param.name.value,
+                convert(bound) if (bound := getattr(parameter.param, "bound", None)) is not None else None,
+                convert(parameter.default) if parameter.default is not None else None,
+            )
+            for parameter in (() if node is None else node.params)
         )
 
     def _if(self, node: cst.If) -> Block:
