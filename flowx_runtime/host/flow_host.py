@@ -40,7 +40,7 @@ from flowx_runtime.host.errors import (
     ProfileIsNotDurable,
     UnknownInstance,
 )
-from flowx_runtime.host.given import LONGEST_REASON, checked_id, checked_text, written
+from flowx_runtime.host.given import checked_id, checked_text, written
 from flowx_runtime.host.occurrences import OccurrenceStarts, scheduled_in
 from flowx_runtime.host.outcome import Compensation, Completed, Failed, Outcome, Suspended
 from flowx_runtime.host.plans import AnyPlan, Plans
@@ -352,7 +352,6 @@ class FlowHost:
             InstanceTerminal: it has ended otherwise.
         """
         checked_id(instance_id)
-        checked_text("reason", reason, longest=LONGEST_REASON)
         journal = self._any_journal()
         async with self._work():
             refused = await journal.request_cancel(instance_id, reason)

@@ -11,9 +11,6 @@ from flowx_runtime.host.errors import NotAnInstanceId, NotStorableText
 LONGEST_NAME: Final = 512
 """Characters of a key, an id or a tenant; an index has to hold them."""
 
-LONGEST_REASON: Final = 4096
-
-
 def checked_id(given: UUID) -> UUID:
     """The id itself.
 
@@ -25,7 +22,7 @@ def checked_id(given: UUID) -> UUID:
     return given
 
 
-def checked_text(what: str, given: str | None, *, longest: int = LONGEST_NAME) -> None:
+def checked_text(what: str, given: str | None) -> None:
     """Let a text pass that every store keeps as it is.
 
     Raises:
@@ -35,8 +32,8 @@ def checked_text(what: str, given: str | None, *, longest: int = LONGEST_NAME) -
         return
     if not isinstance(given, str):
         raise NotStorableText(f"the {what} is of type {type(given).__name__}: give a string")
-    if len(given) > longest:
-        raise NotStorableText(f"the {what} has {len(given)} characters: give one of at most {longest}")
+    if len(given) > LONGEST_NAME:
+        raise NotStorableText(f"the {what} has {len(given)} characters: give one of at most {LONGEST_NAME}")
     if "\x00" in given:
         raise NotStorableText(f"the {what} has a NUL character, which PostgreSQL does not store: leave it out")
     if not given.isascii() and any("\ud800" <= character <= "\udfff" for character in given):

@@ -14,7 +14,7 @@ from flowx_runtime.host.errors import NotAnInstanceId, NotStorableText
 from flowx_runtime.journal.contract import Journal
 from flowx_runtime.journal.instants import NaiveInstant
 from flowx_runtime.journal.memory import MemoryJournal
-from flowx_runtime.journal.records import Filter
+from flowx_runtime.journal.records import Filter, State
 from tests.stress.parcels import PLAN, Order, ParcelArrived, label
 
 ORDER = Order(order_id="o")
@@ -56,7 +56,6 @@ TEXTS: dict[str, Callable[[FlowHost, UUID, Any], Awaitable[Any]]] = {
     "tenant id": lambda host, _, text: host.run(PLAN, ORDER, tenant_id=text),
     "correlation id": lambda host, _, text: host.run(PLAN, ORDER, correlation_id=text),
     "delivery id": lambda host, i, text: host.signal(i, ARRIVED, delivery_id=text),
-    "reason": lambda host, i, text: host.cancel(i, text),
 }
 
 
@@ -88,6 +87,15 @@ async def test_a_payload_that_json_cannot_carry_is_refused_and_one_with_a_nul_is
     history = await journal.read(outcome.instance_id)
     assert history is not None
     assert [ParcelArrived.model_validate_json(row.result or "").parcel_id for row in history.rows[1:]] == [NUL]
+
+
+@pytest.mark.parametrize("reason", [NUL, HALF, LONG])
+async def test_no_reason_keeps_an_instance_from_being_cancelled(host: FlowHost, journal: Journal, reason: str) -> None:
+    outcome = await host.run(PLAN, ORDER)
+    await host.cancel(outcome.instance_id, reason)
+    history = await journal.read(outcome.instance_id)
+    assert history is not None
+    assert history.instance.state is State.CANCELLED
 
 
 async def test_a_date_without_a_time_zone_is_refused(journal: Journal) -> None:

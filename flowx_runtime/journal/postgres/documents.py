@@ -81,6 +81,11 @@ def delivery_document(delivery: Delivery) -> str:
     return _encode(_delivery(delivery))
 
 
+def storable(text: str) -> str:
+    """The text without what PostgreSQL does not take: a failure or a cancel must be recorded whatever is said of it."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+
+
 def error_text(error: StoredError | None) -> str | None:
     """A failure by itself."""
     return None if error is None else _encode(_error_document(error))
@@ -182,12 +187,7 @@ def _delivery(delivery: Delivery) -> dict[str, Any]:
 
 
 def _error_document(error: StoredError) -> dict[str, Any]:
-    # PostgreSQL cannot store the character NUL, and a failure must be recorded whatever its text is.
-    return {
-        "code": error.code,
-        "category": error.category,
-        "detail": error.detail.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8"),
-    }
+    return {"code": error.code, "category": error.category, "detail": storable(error.detail)}
 
 
 def _read_row(document: Mapping[str, Any]) -> StepRow:

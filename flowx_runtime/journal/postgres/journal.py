@@ -17,6 +17,7 @@ from flowx_runtime.journal.postgres.documents import (
     delivery_document,
     read_history,
     read_instance,
+    storable,
 )
 from flowx_runtime.journal.postgres.group_writer import AT_A_TIME, GroupWriter
 from flowx_runtime.journal.postgres.migrating import check, migrate
@@ -172,7 +173,7 @@ class PostgresJournal(PostgresOnce, PostgresOutbox, PostgresSchedules):
         return None if refusal is None else Refused(Refusal(refusal))
 
     async def request_cancel(self, instance_id: UUID, reason: str) -> Refused | None:
-        (refusal,) = await self._one("request_cancel", [instance_id, reason.replace("\x00", "\ufffd")])
+        (refusal,) = await self._one("request_cancel", [instance_id, storable(reason)])
         return None if refusal is None else Refused(Refusal(refusal))
 
     async def prune(self, *, older_than: datetime, states: Collection[State] = TERMINAL, batch: int = 1000) -> Pruned:
