@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -15,6 +16,8 @@ from reference_interpreter import Result, interpret
 
 from flowx_runtime.authoring.contexts import StepContext
 from flowx_runtime.engine.identity import started_id
+from flowx_runtime.host.errors import InstanceTerminal
+from flowx_runtime.host.flow_host import FlowHost
 from flowx_runtime.host.outcome import Completed, Failed
 from flowx_runtime.journal.records import Delivery, State
 
@@ -42,7 +45,9 @@ class World:
         return Asked(times=int(ctx.scope.rpartition("/")[2]) + 1)
 
 
-async def run(block: tuple[Item, ...], before: set[int], after: set[int]) -> Result:
+async def run(
+    block: tuple[Item, ...], before: set[int], after: set[int], *, cancelled_at: int | None = None
+) -> tuple[Result, Scene]:
     layout, world = Layout(), World()
     scene = Scene(*layout.plans(block))
     scene.journal.crash_before |= before
@@ -54,10 +59,13 @@ async def run(block: tuple[Item, ...], before: set[int], after: set[int]) -> Res
         await host.run("reference", START, idempotency_key="k")
     except Crash:
         host = scene.new_host(substitutes=substitutes)
-    for _ in range(400):
-        if (await scene.state(PARENT)).is_terminal:
+    for sweeps in range(400):
+        if all(entry.row.state.is_terminal for entry in scene.journal._entries.values()):
             break
         _expire_leases(scene)
+        if sweeps == cancelled_at:
+            await _cancel(host)
+            continue
         if not await host.sweep_once() and not await _deliver(scene, layout.arriving):
             scene.clock.move_to(await scene.journal.next_wake())
         host = scene.new_host(substitutes=substitutes)
@@ -72,7 +80,12 @@ async def run(block: tuple[Item, ...], before: set[int], after: set[int]) -> Res
         said=[await_said for entry in scene.journal._entries.values() for await_said in _said(entry)],
     )
     assert (scene.clock.now() - started) % MINUTE == 0 * MINUTE
-    return result
+    return result, scene
+
+
+async def _cancel(host: FlowHost) -> None:
+    with contextlib.suppress(Crash, InstanceTerminal):
+        await host.cancel(PARENT, "changed their mind")
 
 
 def _said(entry: Any) -> list[str]:
@@ -113,7 +126,7 @@ CRASHES = st.sets(st.integers(0, 25), max_size=5)
 @given(blocks(2, may_fail=True).map(named), CRASHES, CRASHES)
 def test_a_flow_of_any_shape_comes_to_what_the_interpreter_says_wherever_it_dies(block, before, after):
     expected = interpret(block, START.text)
-    found = asyncio.run(run(block, before, after))
+    found, _ = asyncio.run(run(block, before, after))
 
     assert (found.state, found.error, found.output) == (expected.state, expected.error, expected.output)
     assert found.minutes == expected.minutes
@@ -127,3 +140,22 @@ def test_a_flow_of_any_shape_comes_to_what_the_interpreter_says_wherever_it_dies
         assert sorted(found.done) == sorted(expected.done)
         assert sorted(found.undone) == sorted(expected.undone)
     assert found.state in {State.COMPLETED.value, State.FAILED.value}
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(blocks(2, may_fail=True).map(named), CRASHES, CRASHES, st.integers(0, 12))
+def test_a_flow_of_any_shape_that_is_cancelled_anywhere_leaves_nothing_done_and_nothing_open(block, before, after, at):
+    found, scene = asyncio.run(run(block, before, after, cancelled_at=at))
+    undisturbed = interpret(block, START.text)
+
+    assert all(entry.row.state.is_terminal for entry in scene.journal._entries.values())
+    if found.state == State.CANCELLED.value:
+        # What was done by a process that died before it could write so is in no row, and nobody knows of it.
+        assert set(found.undone) <= set(found.done)
+        assert before or set(found.undone) == set(found.done)
+    else:  # it had ended, or came to its end before the next boundary
+        assert (found.state, found.error, found.output) == (
+            undisturbed.state,
+            undisturbed.error,
+            undisturbed.output,
+        )
