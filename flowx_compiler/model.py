@@ -183,6 +183,8 @@ class Policy:
     compensation_retry: Retry | None
     kinds: tuple[str, ...]
     """Keywords it sets, sorted."""
+    fallback_type: str | None
+    """Qualified name of the class that the constant of its fallback is made of, where it is one call of a class."""
     is_readable: bool
     """Whether it is one `PolicySet(…)` call of literals."""
     place: Place

@@ -204,7 +204,20 @@ class Constants:
             return None
         given = _bound(
             call.arguments,
-            ("name", "timeout", "retry", "circuit_breaker", "bulkhead", "compensation_retry"),
+            (
+                *(
+                    "name",
+                    "timeout",
+                    "retry",
+                    "circuit_breaker",
+                    "bulkhead",
+                    "fallback",
+                    "hedge",
+                    "rate_limit",
+                    "cache",
+                ),
+                "compensation_retry",
+            ),
         )
         is_starred = any(argument.star for argument in call.arguments)
         label = self.literal(home, given["name"]) if "name" in given else None
@@ -222,9 +235,23 @@ class Constants:
             retry=retry,
             compensation_retry=undo_retry,
             kinds=tuple(sorted(given.keys() - {"name"})),
+            fallback_type=self._fallback_type(home, given.get("fallback")),
             is_readable=readable,
             place=place,
         )
+
+    def _fallback_type(self, module: str, expression: Expr | None) -> str | None:
+        """The class of `Fallback(value=Contract(…))`."""
+        if expression is None:
+            return None
+        home, target = self.follow(module, expression)
+        if not isinstance(target, Call):
+            return None
+        value = _bound(target.arguments, ("value", "capability")).get("value")
+        if value is None:
+            return None
+        home, value = self.follow(home, value)
+        return self._names.resolve_expression(home, value.function) if isinstance(value, Call) else None
 
     def _retry(self, module: str, expression: Expr | None) -> Retry | None:
         if expression is None:
