@@ -23,7 +23,7 @@ from flowx_runtime.plan.uses import CapabilityUse
 from flowx_runtime.testing.answers import Substitute
 from flowx_runtime.testing.errors import NeverFinishes, TestSetupError
 from flowx_runtime.testing.ledger import Boundary, Call, Ledger
-from flowx_runtime.testing.node import Interrupts, Node, NoInterrupts
+from flowx_runtime.testing.node import Interrupts, Node, NoInterrupts, calling_node
 from flowx_runtime.testing.node_journal import LEASES
 from flowx_runtime.testing.observe import Observed, observe
 from flowx_runtime.testing.places import overlaps
@@ -104,6 +104,7 @@ class FlowTestHost:
         self._kill_at: dict[tuple[str, bool], None] = {}
         self.ledger = Ledger(clock.now, plans.get)
         self.runs: list[FlowRun] = []
+        self._looked_up: list[FlowRun] = []
         self.started_by_themselves: list[FlowRun] = []
         """The runs that a schedule started, or a flow that did not wait for them."""
         self._nodes: list[Node] = []
@@ -190,6 +191,20 @@ class FlowTestHost:
         await self._observe()
         return run
 
+    async def newest(self, flow_id: str) -> FlowRun:
+        """The newest instance of a flow that the test did not start itself: a child, or what a schedule started.
+
+        Raises:
+            TestSetupError: there is none.
+        """
+        found = [each for each, name in self.ledger.flows.items() if name == flow_id]
+        if not found:
+            raise TestSetupError(f"no instance of {flow_id!r} was started yet")
+        run = FlowRun(self, found[-1])
+        self._looked_up.append(run)
+        await self._observe()
+        return run
+
     async def signal(self, run: FlowRun, message: Any, *, delivery_id: str | None = None) -> None:
         """Deliver a signal to a run now."""
         delivery = delivery_id or f"signal-{len(self.ledger.boundaries)}"
@@ -263,8 +278,15 @@ class FlowTestHost:
         self._kill_at[step, True] = None
 
     async def sleep(self, duration: str | timedelta) -> None:
-        """Sleep by the virtual clock; for a substitute that is a function."""
-        await self._nodes[-1].sleep(parsed(duration))
+        """Sleep by the virtual clock; for a substitute that is a function.
+
+        Raises:
+            TestSetupError: a test asks for it, which moves time itself.
+        """
+        node = calling_node()
+        if node is None:
+            raise TestSetupError("only a capability sleeps: let time pass in a test with `await host.advance(…)`")
+        await node.sleep(parsed(duration))
 
     def trace_of(self, instance_id: UUID) -> Trace:
         """What a run did."""
@@ -553,7 +575,7 @@ class FlowTestHost:
         self.started_by_themselves += [
             FlowRun(self, each) for each, parent in self.ledger.parents.items() if parent is None and each not in mine
         ]
-        for run in (*self.runs, *self.started_by_themselves):
+        for run in (*self.runs, *self.started_by_themselves, *self._looked_up):
             if run.instance_id not in self.ledger.flows and run.instance_id not in self._ended_in_memory:
                 continue
             self._observed[run.instance_id] = await observe(

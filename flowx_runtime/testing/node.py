@@ -34,6 +34,12 @@ class _Activity:
     idle: int = 0
 
 
+def calling_node() -> Node | None:
+    """The node whose capability is asking."""
+    activity = _UNDER_WAY.get()
+    return None if activity is None else activity.node
+
+
 class Deaths(Protocol):
     """Decides where nodes die and when they go on."""
 

@@ -36,9 +36,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--flowx-seed", type=int, metavar="N", help="of every interleaving, run this seed alone")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def flowx_store(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Where `flow_host` keeps its instances: memory, or what `--flowx-postgres` says."""
+    """Where hosts keep their instances: memory, or what `--flowx-postgres` says, however a test comes by its host."""
     dsn = request.config.getoption("--flowx-postgres")
     if dsn is None:
         yield
@@ -54,7 +54,7 @@ def flowx_store(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def flow_host(flowx_store: None) -> Callable[..., Any]:  # noqa: ARG001 - it sets the store
+def flow_host() -> Callable[..., Any]:
     """Begins to describe a test host: `flow_host(PLAN).substitute(…).build()`.
 
     What is not substituted is answered by the application's own capabilities, if `[tool.flowx] capabilities` in the

@@ -44,8 +44,9 @@ async def approve_and_pay(host: FlowTestHost) -> None:
 
 async def approve_the_child(host: FlowTestHost) -> None:
     await host.start(ORDER)
-    child = next(call.instance_id for call in host.calls)
-    await host.signal(type(host.runs[0])(host, child), Approved(by="ada"))
+    child = await host.newest("test.child")
+    assert child.awaiting == ("test.approved",)
+    await child.signal(Approved(by="ada"))
     await host.advance_until_done()
     assert host.runs[0].completed_with()
 

@@ -59,7 +59,7 @@ async def test_a_signed_offer_settles_for_a_day() -> None:
     await host.advance("P3D")
     await run.signal(signed(host))
     assert run.suspended
-    assert run.awaiting == ()
+    assert [wait.signal for wait in run.trace.open_waits] == [None]
     begun = host.now
     await host.advance_until_done()
     assert run.completed_with(onboarding_id="onb-ada")
