@@ -8,7 +8,7 @@ from flowx_compiler.contracts.constants import constant, followed
 from flowx_compiler.contracts.constraints import AFTER_CODE, KNOWN
 from flowx_compiler.contracts.field_call import FIELDS, FieldFacts, read_field
 from flowx_compiler.contracts.where import Where
-from flowx_compiler.syntax import Assign, Call, Class, Expr, Function, Name
+from flowx_compiler.syntax import Assign, Call, Class, Constant, Display, Expr, Function, Lambda, Name
 
 HOOKS = frozenset({"__get_pydantic_core_schema__", "__get_pydantic_json_schema__", "__get_validators__"})
 """Methods by which a class makes its own schema."""
@@ -46,7 +46,7 @@ def read_metadata(expression: Expr, where: Where) -> FieldFacts:
     function = expression.function if isinstance(expression, Call) else expression
     qualified = where.qualified(function)
     if qualified is None:
-        is_inert = not isinstance(expression, Call | Name)
+        is_inert = isinstance(expression, Constant | Display | Lambda)
         return FieldFacts() if is_inert else FieldFacts(opaque="what annotates it is not known to the compiler")
     if qualified in FIELDS and isinstance(expression, Call):
         return read_field(expression, where)

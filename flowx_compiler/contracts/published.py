@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from flowx_compiler.contracts import generics
 from flowx_compiler.contracts.annotations import Annotations
-from flowx_compiler.contracts.bodies import ROOT_MODELS, Bodies
+from flowx_compiler.contracts.bodies import Bodies
 from flowx_compiler.contracts.discriminators import Tag
 from flowx_compiler.contracts.models import model_schema, tag_of
 from flowx_compiler.contracts.records import record_kind, record_schema
@@ -121,7 +121,7 @@ class Published:
 
     def _derived(self, name: str) -> Schema:
         contract = self.program.contracts.get(name)
-        if contract is not None and self.names.class_of(name) is None:
+        if contract is not None and contract.module == "flowx_runtime":
             return _given(contract)
         asked = self._asked.get(name, _Asked(name, None))
         body = self._bodies.body(asked.qualified, asked.arguments)
@@ -130,7 +130,10 @@ class Published:
         where = Where(self.names, "")
         kind = record_kind(where, asked.qualified)
         if kind is None:
-            return {OPAQUE: "it is neither a model nor a record"}
+            is_defined = self.names.definition(asked.qualified) is not None
+            is_class = self.names.class_of(asked.qualified) is not None
+            why = "which class it is gets decided when the program runs" if is_defined and not is_class else None
+            return {OPAQUE: why or "it is neither a model nor a record"}
         variables = self._variables(asked)
         if variables is None:
             return {OPAQUE: "it is given another number of types than it takes"}
@@ -145,10 +148,9 @@ class Published:
 
     def _refer(self, qualified: str, arguments: Sequence[Given] | None, where: Where) -> Shape | None:
         contract = self.program.contracts.get(qualified)
-        found = where.names.class_of(qualified)
-        if found is None:
-            return reference(qualified) if contract is not None else None
-        if qualified in ROOT_MODELS or not self._is_published(qualified, where):
+        if contract is not None and contract.module == "flowx_runtime":
+            return reference(qualified)
+        if where.names.class_of(qualified) is None or not self._is_published(qualified, where):
             return None
         name = qualified if arguments is None else generics.parametrised_name(qualified, arguments)
         if name.count("[") > _DEEPEST:

@@ -115,6 +115,8 @@ class Expressions:
         items: list[Expr] = []
         for element in node.slice:
             match element.slice:
+                case cst.Index(value=value, star=str("*")):
+                    items.append(self._compound("starred", (value,), self.span(element)))
                 case cst.Index(value=value):
                     items.append(self.convert(value))
                 case cst.Slice() as part:
