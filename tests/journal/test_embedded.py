@@ -77,12 +77,45 @@ def is_running(pid: int) -> bool:
     return True
 
 
-def test_a_folder_in_use_is_refused_with_the_servers_own_words(open_folder: Path) -> None:
+def test_a_folder_in_use_is_refused_in_one_sentence(open_folder: Path) -> None:
     with EmbeddedServer(open_folder / "db", settings=FAST) as server:
-        with pytest.raises(EmbeddedServerFailed, match="already exists"):
+        with pytest.raises(EmbeddedServerFailed, match="is in use by another program: wait until") as refused:
             EmbeddedServer(open_folder / "db", settings=FAST)
+        assert "\n" not in str(refused.value)
         with psycopg.connect(server.dsn) as connection:
             assert connection.execute("select 1").fetchone() == (1,)
+
+
+def test_a_folder_that_a_server_without_its_program_still_uses_is_refused_likewise(open_folder: Path) -> None:
+    with EmbeddedServer(open_folder / "db", settings=FAST):
+        (open_folder / "db.lock").unlink()
+        with pytest.raises(EmbeddedServerFailed, match="is in use by another program"):
+            EmbeddedServer(open_folder / "db", settings=FAST)
+
+
+def test_of_programs_that_make_one_folder_at_the_same_time_one_gets_it(open_folder: Path) -> None:
+    program = PROGRAM.replace("EmbeddedServer(settings", f"EmbeddedServer(Path({str(open_folder / 'db')!r}), settings")
+    programs = [
+        subprocess.Popen(
+            [sys.executable, "-c", f"from pathlib import Path\n{program}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    up = [each for each in programs if each.stdout is not None and each.stdout.readline()]
+    assert len(up) == 1
+    said = [each.communicate()[1] for each in programs]
+    assert sum("is in use by another program" in each for each in said) == 2
+
+
+def test_a_folder_that_cannot_be_made_is_refused_in_one_sentence(open_folder: Path) -> None:
+    (open_folder / "file").write_text("")
+    with pytest.raises(EmbeddedServerFailed, match=r"cannot be kept there: (Not a directory|File exists)") as refused:
+        EmbeddedServer(open_folder / "file" / "db", settings=FAST)
+    assert "\n" not in str(refused.value)
 
 
 def test_a_setting_the_server_does_not_know_is_reported() -> None:

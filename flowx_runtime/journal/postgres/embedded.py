@@ -17,13 +17,17 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TextIO
 
 from flowx_runtime.authoring.errors import FlowxError
 
 _KEEPER: Final = Path(__file__).with_name("keeper.py")
 _SUPERUSER: Final = "postgres"
 _LONGEST_SOCKET_FOLDER: Final = 80  # a socket's whole path fits in about a hundred bytes
+_IN_USE: Final = (
+    "the embedded PostgreSQL database in {} is in use by another program: "
+    "wait until that has ended, or set FLOWX_DSN to a server that several can use"
+)
 _FIXED_SETTINGS: Final = {"listen_addresses": "", "unix_socket_permissions": "0700"}
 
 
@@ -56,6 +60,7 @@ class EmbeddedServer:
         self._user = _server_user()
         self._settings = dict(settings or {})
         self._keeper: subprocess.Popen[bytes] | None = None
+        self._claim: TextIO | None = None
         self._folder = _private_folder()
         self._is_kept = data is not None
         self.data = self._folder / "data" if data is None else data.absolute()
@@ -69,14 +74,20 @@ class EmbeddedServer:
             self._folder.mkdir(mode=0o700, exist_ok=True)
             if self._user is not None:
                 os.chown(self._folder, self._user, -1)
+            if self._is_kept:
+                self._claim = _claim_folder(self.data)
             binaries = self._installed
             if not _can_run(binaries, self._user):
                 binaries = _copy_binaries(binaries, self._folder)
             _create_database(binaries, self.data, self._user, durable=self._is_kept)
             self._run(binaries / "postgres")
-        except BaseException:
+        except BaseException as error:
             self.stop()
             shutil.rmtree(self._folder, ignore_errors=True)
+            if isinstance(error, OSError):
+                raise EmbeddedServerFailed(
+                    f"the embedded PostgreSQL database in {self.data} cannot be kept there: {error.strerror or error}"
+                ) from error
             raise
         return self
 
@@ -88,8 +99,16 @@ class EmbeddedServer:
     def stop(self) -> None:
         """Stop the server and wait until it is down; a thrown-away database is gone then. Twice is harmless."""
         keeper, self._keeper = self._keeper, None
-        if keeper is None:
-            return
+        try:
+            if keeper is not None:
+                self._end(keeper)
+        finally:
+            if self._claim is not None:
+                self._claim.close()
+                self._claim = None
+
+    @staticmethod
+    def _end(keeper: subprocess.Popen[bytes]) -> None:
         if keeper.stdin is not None:
             # A word, not only the closed pipe: a forked child of this program may hold a copy of its end.
             with suppress(OSError):
@@ -133,7 +152,23 @@ class EmbeddedServer:
         report = self._keeper.stdout.readline()
         if report != b"ready\n":
             log = (report + self._keeper.stdout.read()).decode(errors="replace")
+            if "postmaster.pid" in log:
+                raise EmbeddedServerFailed(_IN_USE.format(self.data))
             raise EmbeddedServerFailed(f"the embedded PostgreSQL server in {self.data} did not start: {log}")
+
+
+def _claim_folder(data: Path) -> TextIO:
+    """Keep other programs from the folder for as long as the file is open, also while the database is being made."""
+    import fcntl
+
+    data.parent.mkdir(parents=True, exist_ok=True)
+    claim = data.with_name(f"{data.name}.lock").open("w")
+    try:
+        fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        claim.close()
+        raise EmbeddedServerFailed(_IN_USE.format(data)) from None
+    return claim
 
 
 def _find_binaries() -> Path:
