@@ -13,7 +13,7 @@ from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine import failures
 from flowx_runtime.engine.failures import FlowFailure, failure
 from flowx_runtime.engine.frame import Frame, Moved, Waits
-from flowx_runtime.engine.side_by_side import Ending, Walk, side_by_side
+from flowx_runtime.engine.side_by_side import Ending, Tally, Walk, side_by_side
 from flowx_runtime.journal.records import Wait
 from flowx_runtime.plan.nodes import ForEach, Parallel
 
@@ -82,7 +82,7 @@ async def for_each(walker: Walker, frame: Frame, node: ForEach) -> Moved:
         walker.session,
         walks,
         limit=node.max_concurrency,
-        is_decided=lambda known: not node.continue_on_error and any(_is_failure(known[at]) for at in known),
+        is_decided=lambda tally: not node.continue_on_error and tally.failed > 0,
     )
     _keep_failures(walker.session, endings, all_but_first=not node.continue_on_error)
     walker.check_cancelled()
@@ -97,7 +97,7 @@ async def for_each(walker: Walker, frame: Frame, node: ForEach) -> Moved:
 
 
 async def _run(
-    session: Session, walks: Sequence[Walk], *, limit: int, is_decided: Callable[[Mapping[int, Ending]], bool]
+    session: Session, walks: Sequence[Walk], *, limit: int, is_decided: Callable[[Tally], bool]
 ) -> dict[int, Ending]:
     before = session.overlapping
     session.overlapping = before or limit > 1
@@ -115,12 +115,10 @@ def _needed(merge: Merge, branches: int) -> int:
     return branches if merge.needed is None else merge.needed
 
 
-def _is_fork_decided(merge: Merge, needed: int, branches: int, endings: Mapping[int, Ending]) -> bool:
+def _is_fork_decided(merge: Merge, needed: int, branches: int, tally: Tally) -> bool:
     if merge == Merge.ALL_SETTLED:
         return False
-    failed = sum(1 for ending in endings.values() if _is_failure(ending))
-    succeeded = sum(1 for ending in endings.values() if ending == ())
-    return failed > branches - needed or (succeeded >= needed and merge != Merge.ALL_MUST_SUCCEED)
+    return tally.failed > branches - needed or (tally.succeeded >= needed and merge != Merge.ALL_MUST_SUCCEED)
 
 
 def _keep_failures(session: Session, endings: Mapping[int, Ending], *, all_but_first: bool) -> None:
@@ -130,10 +128,6 @@ def _keep_failures(session: Session, endings: Mapping[int, Ending], *, all_but_f
         if ending.row is not None:
             session.record(ending.row, taken=ending.taken)
             ending.row = None
-
-
-def _is_failure(ending: Ending) -> bool:
-    return isinstance(ending, FlowFailure)
 
 
 def _waits(endings: Mapping[int, Ending]) -> Waits:

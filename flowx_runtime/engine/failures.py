@@ -32,14 +32,14 @@ SUB_FLOW_CANNOT_WAIT = "flow.sub_flow_cannot_wait"
 
 
 class FlowFailure(Exception):  # it carries the failure of a flow; nobody outside the engine meets it
-    """The flow fails here. Carries the row that says so, where a step of its own failed, and the delivery that the
-    row takes."""
+    """The flow fails here. Carries the row that says so, where a step of its own failed."""
 
     def __init__(self, error: StoredError, row: StepRow | None = None, *, taken: Delivery | None = None) -> None:
         super().__init__(error.code)
         self.error = error
         self.row = row
         self.taken = taken
+        """The delivery that the row takes."""
 
 
 class Disowned(Exception):

@@ -7,7 +7,7 @@ or an end is one write with the row before it, and rows that nothing outside sep
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, TypeAlias
@@ -115,6 +115,8 @@ class Session:
         self._rows: list[StepRow] = []
         self._events: list[StagedEvent] = []
         self._taken: list[str] = []
+        self._entered: dict[str, set[int]] | None = None
+        """By scope, the nodes in it or inside it that have left a row; made when it is first asked for."""
         self._mark_running = False
         self._writing = asyncio.Lock()
 
@@ -183,9 +185,14 @@ class Session:
 
     def has_entered(self, scope: str, start: int, end: int, *, with_waits: bool = True) -> bool:
         """Whether anything in a block of nodes has left a row, or is being waited for."""
-        keys = [*self.done, *self.failed, *(self.recorded_waits if with_waits else ())]
-        inner = f"{scope}/" if scope else ""
-        return any(start <= index < end and (at == scope or at.startswith(inner)) for at, index in keys)
+        if self._entered is None:
+            self._entered = {}
+            for key in (*self.done, *self.failed):
+                self._note_entered(key)
+        entered = set(self._entered.get(scope, ()))
+        if with_waits:
+            entered |= {index for at, index in self.recorded_waits if scope in _around(at)}
+        return any(start <= index < end for index in entered)
 
     def take(self, signal_id: str) -> Delivery | None:
         """The oldest delivery of a signal; nobody else gets it."""
@@ -299,6 +306,7 @@ class Session:
         match row.outcome:
             case RowOutcome.SUCCESS | RowOutcome.DEGRADED:
                 self.done[key] = row
+                self._note_entered(key)
                 entry = undo_of_row(self.plan, self.instance_id, row, self.live) if self.journal is not None else None
                 if entry is not None:
                     self.undo_stack.append(entry)
@@ -308,6 +316,12 @@ class Session:
                 self.undo_failures[key] = self.undo_failures.get(key, 0) + 1
             case RowOutcome.FAILURE:
                 self.failed[key] = row
+                self._note_entered(key)
+
+    def _note_entered(self, key: Key) -> None:
+        if self._entered is not None:
+            for scope in _around(key[0]):
+                self._entered.setdefault(scope, set()).add(key[1])
 
     def _running(self) -> State | None:
         return State.RUNNING if self._mark_running else None
@@ -337,3 +351,11 @@ class Session:
         del self._rows[: len(rows)], self._events[: len(events)], self._taken[: len(taken)]
         if commit.state is not None:
             self._mark_running = False
+
+
+def _around(scope: str) -> Iterator[str]:
+    """A scope and those it is inside of, out to the main line."""
+    while scope:
+        yield scope
+        scope = scope.rpartition("/")[0]
+    yield ""

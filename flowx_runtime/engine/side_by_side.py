@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from flowx_runtime.engine.failures import FlowFailure
@@ -12,12 +13,29 @@ from flowx_runtime.journal.records import Wait
 Ending: TypeAlias = tuple[Wait, ...] | FlowFailure
 """How one walk came to rest: its open waits, nothing at all (it is done), or its failure."""
 
+
+@dataclass(slots=True)
+class Tally:
+    """How many walks have come to rest, and how. Counted, because to look through a loop per element is quadratic."""
+
+    succeeded: int = 0
+    failed: int = 0
+    waiting: int = 0
+
+    def add(self, ending: Ending) -> None:
+        """Count one more."""
+        if isinstance(ending, FlowFailure):
+            self.failed += 1
+        elif ending:
+            self.waiting += 1
+        else:
+            self.succeeded += 1
+
+
 Walk: TypeAlias = Callable[[], Coroutine[Any, Any, tuple[Wait, ...]]]
 
 
-async def side_by_side(
-    walks: Sequence[Walk], *, limit: int, is_decided: Callable[[Mapping[int, Ending]], bool]
-) -> dict[int, Ending]:
+async def side_by_side(walks: Sequence[Walk], *, limit: int, is_decided: Callable[[Tally], bool]) -> dict[int, Ending]:
     """Run the walks, at most `limit` at once; a walk that waits keeps its place.
 
     As soon as the endings so far decide the matter, the rest is cancelled; a cancelled walk has no ending. Every walk
@@ -26,12 +44,13 @@ async def side_by_side(
     if limit == 1:
         return await _one_by_one(walks, is_decided)
     endings: dict[int, Ending] = {}
+    tally = Tally()
     running: dict[asyncio.Task[tuple[Wait, ...]], int] = {}
     upcoming = iter(enumerate(walks))
     is_over = False
     try:
         while True:
-            free = 0 if is_over else limit - len(running) - sum(1 for ending in endings.values() if _is_waiting(ending))
+            free = 0 if is_over else limit - len(running) - tally.waiting
             for _, (position, walk) in zip(range(free), upcoming, strict=False):
                 running[asyncio.create_task(walk())] = position
             if not running:
@@ -41,7 +60,8 @@ async def side_by_side(
                 position = running.pop(task)
                 if not (is_over and task.cancelled()):
                     endings[position] = _ending(task)
-            if not is_over and is_decided(endings):
+                    tally.add(endings[position])
+            if not is_over and is_decided(tally):
                 is_over = True
                 for task in running:
                     task.cancel()
@@ -49,11 +69,13 @@ async def side_by_side(
         await _drain(running)
 
 
-async def _one_by_one(walks: Sequence[Walk], is_decided: Callable[[Mapping[int, Ending]], bool]) -> dict[int, Ending]:
+async def _one_by_one(walks: Sequence[Walk], is_decided: Callable[[Tally], bool]) -> dict[int, Ending]:
     endings: dict[int, Ending] = {}
+    tally = Tally()
     for position, walk in enumerate(walks):
         endings[position] = await _rest(walk())
-        if _is_waiting(endings[position]) or is_decided(endings):
+        tally.add(endings[position])
+        if tally.waiting or is_decided(tally):
             break
     return endings
 
@@ -70,10 +92,6 @@ def _ending(task: asyncio.Task[tuple[Wait, ...]]) -> Ending:
         return task.result()
     except FlowFailure as failed:
         return failed
-
-
-def _is_waiting(ending: Ending) -> bool:
-    return not isinstance(ending, FlowFailure) and bool(ending)
 
 
 async def _drain(running: Mapping[asyncio.Task[tuple[Wait, ...]], int]) -> None:

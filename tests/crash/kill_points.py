@@ -16,7 +16,18 @@ from flowx_runtime.journal.postgres.transaction import PostgresStepTransaction
 from tests.crash.world import Line
 
 READS: Final = frozenset(
-    {"read", "find", "events", "live_leases", "next_wake", "now", "schedules", "once_records", "poisoned_events", "tell_nodes"}
+    {
+        "read",
+        "find",
+        "events",
+        "live_leases",
+        "next_wake",
+        "now",
+        "schedules",
+        "once_records",
+        "poisoned_events",
+        "tell_nodes",
+    }
 )
 """The statements that change nothing. A step's own transaction is no statement of these, and counted by itself."""
 
