@@ -12,7 +12,20 @@ from flowx_compiler.diff.compare import compare
 from flowx_compiler.diff.reading import read_manifest
 from tests.diff.cases import put
 from tests.diff.conftest import Flowx
-from tests.diff.sample import Document, Edit, capability, contract, edited, findings, flow, report, sample, step, told
+from tests.diff.sample import (
+    Document,
+    Edit,
+    add_field,
+    capability,
+    contract,
+    edited,
+    findings,
+    flow,
+    report,
+    sample,
+    step,
+    told,
+)
 from tests.diff.sample import trigger as trigger_of
 
 PLACE = "flow order.place@1"
@@ -274,3 +287,29 @@ def test_catalogues_withheld_on_both_sides_are_no_finding() -> None:
 def test_a_class_renamed_is_no_break() -> None:
     renamed = json.loads(json.dumps(sample()).replace("shop.Receipt", "shop.Proof"))
     assert told(sample(), renamed) == [("210", "contract shop.Receipt")]
+
+
+@pytest.mark.parametrize("old", [..., "Perhaps"])
+@pytest.mark.parametrize("new", ["Maybe"])
+def test_a_confirmation_that_nobody_knows_is_never_a_stronger_one(old: Any, new: str) -> None:
+    before = edited(lambda d: put(trigger_of(d, "Agent"), confirmation=old))
+    after = edited(lambda d: put(trigger_of(d, "Agent"), confirmation=new))
+    assert told(before, after) == [("009", f"{PLACE} trigger Agent")]
+    known = edited(lambda d: put(trigger_of(d, "Agent"), confirmation="Never"))
+    assert told(before, known) == [("108", f"{PLACE} trigger Agent")]
+
+
+def test_one_broker_for_another_is_another_address() -> None:
+    kafka, rabbit = (edited(lambda d, to=to: put(trigger_of(d, "Bus"), transport=to)) for to in ("kafka", "rabbit"))
+    assert told(kafka, rabbit) == [
+        ("005", f"{PLACE} trigger Bus kafka cart.closed"),
+        ("103", f"{PLACE} trigger Bus rabbit cart.closed"),
+    ]
+
+
+def test_what_breaks_nobody_names_nobody_as_hurt() -> None:
+    (added,) = findings(sample(), edited(lambda d: add_field(d, "Status", "since", {"type": "string"})))
+    assert added.hurt.startswith("nobody; ")
+    assert "seen by flows that read the result of capability stock.status@1 (here: order.place)" in added.hurt
+    (broken,) = findings(sample(), edited(lambda d: contract(d, "Status")["properties"].pop("done")))
+    assert broken.hurt == "flows that read the result of capability stock.status@1 (here: order.place)"

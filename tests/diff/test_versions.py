@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-import pytest
-
 from flowx_compiler.diff.versions import precedence
 
 FROM_OLDEST = (
@@ -34,5 +32,6 @@ def test_versions_are_ordered_by_number_and_a_pre_release_is_older() -> None:
 
 
 def test_the_runtime_orders_them_alike() -> None:
-    of_the_runtime = pytest.importorskip("flowx_runtime.plan.versions").precedence
+    from flowx_runtime.plan.versions import precedence as of_the_runtime
+
     assert [of_the_runtime(version) for version in FROM_OLDEST] == [precedence(version) for version in FROM_OLDEST]

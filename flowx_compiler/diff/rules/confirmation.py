@@ -19,7 +19,7 @@ WEAKENED = Rule(
     matters="A person leaves the loop, and nothing else shows it.",
     hurt="whoever answers for what agents do here",
     advice="keep the confirmation, or have the change approved by name",
-    mirror=("108",),
+    mirror=("009", "108"),
     one_sided="only a flow has triggers",
 )
 STRENGTHENED = Rule(
