@@ -7,10 +7,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from flowx_runtime.authoring.errors import FlowxError
 from flowx_runtime.authoring.policies import Fallback, Retry
 from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine import failures
-from flowx_runtime.engine.failures import FlowFailure, stored_error
+from flowx_runtime.engine.failures import Disowned, FlowFailure, stored_error
 from flowx_runtime.engine.frame import Frame, Moved, Waits
 from flowx_runtime.engine.invocation import Answer, OpenTransaction, invoke, refuse_if_parked, told, wrong_result
 from flowx_runtime.engine.once.run import Parked
@@ -286,7 +287,13 @@ async def _attempt_in_journal(
     if node.compensation is not None:
         session.keep_undo_value(context.scope, node.index, answer.value if takes_result(node) else request)
     if transaction is not None and transaction.is_open:
-        await transaction.commit(session.commit_of(row))
+        try:
+            await transaction.commit(session.commit_of(row))
+        except (Disowned, FlowxError):
+            raise
+        except Exception as error:  # the database did not let the step's own work last
+            said = told(error, request, context)
+            return FlowFailure(said, _row(node, context, Answer(None, said, answer.duration_ms)))
         session.note_written(row)
     else:
         session.record(row)

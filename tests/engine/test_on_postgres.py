@@ -27,6 +27,7 @@ from engine_scene import VirtualClock, no_pause
 
 from flowx_runtime import Completed, Failed, FlowHost, PostgresJournal, Suspended
 from flowx_runtime.authoring.merge import Merge
+from flowx_runtime.journal.contract import JournalUnavailable
 from flowx_runtime.journal.records import State
 from flowx_runtime.plan import AwaitSignal, Delay, Parallel, Plan, SubFlow
 
@@ -161,3 +162,41 @@ async def test_work_that_the_step_gave_up_on_is_undone_though_the_step_succeeds(
     async with node.journal.transaction() as transaction:
         found = await transaction.connection.execute("select to_regclass(%s)", [f"{schema}.given_up"])
         assert await found.fetchone() == (None,)
+
+
+async def test_a_connection_that_is_lost_in_the_steps_own_statement_is_no_failure_of_the_step(node: Node):
+    tries = 0
+
+    async def dies_once(request: Submit, ctx: Any) -> Job:
+        nonlocal tries
+        tries += 1
+        async with ctx.transaction() as connection:
+            if tries == 1:
+                await connection.execute("select pg_terminate_backend(pg_backend_pid())")
+        return Job(job_id="j")
+
+    host = node.host(plan(upload(0)), substitutes={"ocr.upload": dies_once}, lease_ttl=timedelta(0))
+    with pytest.raises(JournalUnavailable, match="the connection was lost in a step's transaction"):
+        await host.run("document.process", ORDER, idempotency_key="k")
+    await host.sweep_once()
+    outcome = await host.run("document.process", ORDER, idempotency_key="k")
+    assert isinstance(outcome, Completed)
+    assert await node.rows(outcome.instance_id) == ["|0|ocr.upload|Success"]
+    assert tries == 2
+
+
+async def test_work_that_the_database_refuses_at_the_commit_fails_the_step(node: Node, schema: str):
+    async def breaks_a_promise(request: Submit, ctx: Any) -> Job:
+        async with ctx.transaction() as connection:
+            await connection.execute(
+                f'create table "{schema}".promise (n integer primary key,'
+                f' m integer references "{schema}".promise deferrable initially deferred)'
+            )
+            await connection.execute(f'insert into "{schema}".promise values (1, 2)')
+        return Job(job_id="j")
+
+    host = node.host(plan(upload(0)), substitutes={"ocr.upload": breaks_a_promise})
+    outcome = await host.run("document.process", ORDER)
+    assert isinstance(outcome, Failed)
+    assert outcome.error.code == "capability.unhandled"
+    assert await node.rows(outcome.instance_id) == ["|0|ocr.upload|Failure"]
