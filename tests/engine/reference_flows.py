@@ -20,7 +20,7 @@ from flowx_runtime.authoring.errors import FlowError
 from flowx_runtime.authoring.merge import Merge
 from flowx_runtime.authoring.messages import event, signal
 from flowx_runtime.authoring.policies import PolicySet, Retry
-from flowx_runtime.authoring.vocabulary import Category
+from flowx_runtime.authoring.vocabulary import Category, Profile
 from flowx_runtime.plan import (
     AwaitSignal,
     Branch,
@@ -119,28 +119,37 @@ class Item:
     name: str = ""
 
 
-def blocks(depth: int, *, may_fail: bool) -> st.SearchStrategy[tuple[Item, ...]]:
-    return st.lists(items(depth, may_fail=may_fail), min_size=1, max_size=3).map(tuple)
+def blocks(depth: int, *, may_fail: bool, may_wait: bool = True) -> st.SearchStrategy[tuple[Item, ...]]:
+    return st.lists(items(depth, may_fail=may_fail, may_wait=may_wait), min_size=1, max_size=3).map(tuple)
 
 
-def items(depth: int, *, may_fail: bool) -> st.SearchStrategy[Item]:
+def items(depth: int, *, may_fail: bool, may_wait: bool = True) -> st.SearchStrategy[Item]:
     """Constructs; those that can fail only where nothing runs beside them, or what had been done would be a race."""
     fails = ATTEMPTS if may_fail else ATTEMPTS - 1
     leaves = [
         st.builds(Item, st.just("step"), number=st.sampled_from([0, 0, 0, 1, fails])),
+        st.just(Item("emit")),
+        st.just(Item("settled")),
+    ]
+    if may_fail:
+        failing = ["await", "poll", "fail"] if may_wait else ["fail"]
+        leaves.append(st.builds(Item, st.sampled_from(failing), number=st.just(9)))
+    waiting = [
         st.builds(Item, st.just("delay"), number=st.integers(1, 3)),
         st.builds(Item, st.just("await"), flag=st.just(value=True)),
         st.builds(Item, st.just("poll"), number=st.integers(1, 4)),
         st.builds(Item, st.just("poll or signal"), number=st.integers(1, 6)),
-        st.just(Item("emit")),
         st.just(Item("race")),
-        st.just(Item("settled")),
     ]
-    if may_fail:
-        leaves.append(st.builds(Item, st.sampled_from(["await", "poll", "fail"]), number=st.just(9)))
+    leaves += waiting if may_wait else []
     if not depth:
         return st.one_of(leaves)
-    inner, beside = blocks(depth - 1, may_fail=may_fail), blocks(depth - 1, may_fail=False)
+    inner = blocks(depth - 1, may_fail=may_fail, may_wait=may_wait)
+    beside = blocks(depth - 1, may_fail=False, may_wait=may_wait)
+    waiting = [
+        st.builds(Item, st.just("await"), st.tuples(inner), flag=st.booleans()),
+        st.builds(Item, st.just("poll"), st.tuples(inner), st.integers(1, 8)),
+    ]
     return st.one_of(
         *leaves,
         st.builds(Item, st.just("when"), st.tuples(inner), flag=st.booleans()),
@@ -150,9 +159,8 @@ def items(depth: int, *, may_fail: bool) -> st.SearchStrategy[Item]:
         st.builds(Item, st.just("loop"), st.tuples(inner), st.just(1)),
         st.builds(Item, st.just("loop"), st.tuples(beside), st.integers(2, 3)),
         st.builds(Item, st.just("tolerant"), st.tuples(beside)),
-        st.builds(Item, st.just("await"), st.tuples(inner), flag=st.booleans()),
-        st.builds(Item, st.just("poll"), st.tuples(inner), st.integers(1, 8)),
         st.builds(Item, st.just("child"), st.tuples(inner)),
+        *(waiting if may_wait else []),
     )
 
 
@@ -179,6 +187,7 @@ class Layout:
     arriving: set[str] = field(default_factory=set)
     """The signals that come as soon as somebody waits for them."""
     signals: list[SignalUse] = field(default_factory=list)
+    profile: Profile = Profile.DURABLE
 
     def plans(self, block: tuple[Item, ...]) -> tuple[Any, ...]:
         self.block(block)
@@ -186,7 +195,7 @@ class Layout:
 
     def plan(self, flow_id: str) -> Any:
         returns = lambda ctx: ctx.find(Note) or Note(text=self.seen(ctx))  # noqa: E731
-        return plan(*self.nodes, flow_id=flow_id, input=Start, output=Note, returns=returns)
+        return plan(*self.nodes, flow_id=flow_id, input=Start, output=Note, returns=returns, profile=self.profile)
 
     def block(self, block: tuple[Item, ...]) -> None:
         for item in block:
@@ -310,7 +319,7 @@ class Layout:
         return mixed(ctx.input.text, *("" if value is None else value.text for value in found), *signals)
 
     def child(self, at: int, item: Item) -> None:
-        inner = Layout(children=self.children, arriving=self.arriving, signals=self.signals)
+        inner = Layout(children=self.children, arriving=self.arriving, signals=self.signals, profile=self.profile)
         inner.block(item.blocks[0])
         self.children.append(inner.plan(item.name))
         self.nodes.append(SubFlow(at, item.name, item.name, "1.0.0", lambda ctx: Start(text=self.seen(ctx))))

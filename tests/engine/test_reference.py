@@ -15,6 +15,7 @@ from reference_flows import MINUTE, Asked, Broken, Item, Layout, Note, Said, Sta
 from reference_interpreter import Result, interpret
 
 from flowx_runtime.authoring.contexts import StepContext
+from flowx_runtime.authoring.vocabulary import Profile
 from flowx_runtime.engine.identity import started_id
 from flowx_runtime.host.errors import InstanceTerminal
 from flowx_runtime.host.flow_host import FlowHost
@@ -159,3 +160,19 @@ def test_a_flow_of_any_shape_that_is_cancelled_anywhere_leaves_nothing_done_and_
             undisturbed.error,
             undisturbed.output,
         )
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(blocks(2, may_fail=True, may_wait=False).map(named))
+def test_a_flow_of_any_shape_that_waits_for_nothing_comes_to_the_same_without_a_journal(block):
+    expected, world = interpret(block, START.text), World()
+    scene = Scene(*Layout(profile=Profile.EPHEMERAL).plans(block))
+    substitutes = {"work": world.work, "unwork": world.unwork, "ask": world.ask}
+    outcome = asyncio.run(scene.new_host(substitutes=substitutes, journal=None).run("reference", START))
+
+    assert (outcome.error.code if isinstance(outcome, Failed) else None) == expected.error
+    assert (outcome.value.text if isinstance(outcome, Completed) else None) == expected.output
+    assert sorted(world.done) == sorted(expected.done)
+    assert sorted(world.undone) == sorted(expected.undone)
+    if _is_in_order(block):
+        assert (world.done, world.undone) == (expected.done, expected.undone)
