@@ -6,7 +6,7 @@ from flowx_compiler.findings import Place
 from flowx_compiler.link import problem_ids as ids
 from flowx_compiler.link.arguments import Signature, bind
 from flowx_compiler.link.constants import NOT_CONSTANT
-from flowx_compiler.link.contracts import contract, error_type
+from flowx_compiler.link.contracts import MOVE_IT, contract, error_type, is_inside
 from flowx_compiler.link.free_names import is_generator
 from flowx_compiler.link.project import RUNTIME, Given, Project
 from flowx_compiler.link.types import NONE, UNKNOWN, plain
@@ -176,7 +176,9 @@ def _contracts(
             _contract_problem(project, request, ids.BAD_REQUEST),
             project.place(module, parameter.annotation.span if parameter.annotation is not None else parameter.span),
             f"the request of capability `{name}` {what}",
-            "annotate it with a class that derives from `Contract` (or a frozen pydantic model)",
+            MOVE_IT
+            if request is not None and is_inside(project, request.name)
+            else "annotate it with a class that derives from `Contract` (or a frozen pydantic model)",
         )
         request = None
     result: TypeExpr | None = (
@@ -190,7 +192,9 @@ def _contracts(
             _contract_problem(project, result, ids.BAD_RESULT),
             project.place(module, function.returns.span if function.returns is not None else function.name_span),
             f"the result of capability `{name}` {what}",
-            "annotate it with one contract, or `-> None` for a capability that gives nothing back",
+            MOVE_IT
+            if result is not None and is_inside(project, result.name)
+            else "annotate it with one contract, or `-> None` for a capability that gives nothing back",
         )
         result = None
     return request, result
@@ -286,7 +290,7 @@ def note_misplaced(project: Project, module: str, body: tuple[Stmt, ...], place:
         match statement:
             case Class() | Function():
                 if place is not None:
-                    for name in ("capability", "flow"):
+                    for name in ("capability", "flow", "event", "signal"):
                         if project.decorator(module, statement.decorators, name):
                             project.problems.add(
                                 ids.DECLARED_INSIDE,

@@ -34,6 +34,7 @@ _CATEGORIES = {
 }
 _NOWHERE = Span(1, 1, 1, 1)
 SCHEDULED_FIRE = f"{RUNTIME}ScheduledFire"
+MOVE_IT = "move it to module level: a class inside another is no contract, because no plan can import it"
 _EVENT = Signature(flexible=("id",), keyword=("version",), required=frozenset({"id", "version"}))
 _SIGNAL = Signature(flexible=("id",), required=frozenset({"id"}))
 
@@ -52,6 +53,13 @@ def contract(project: Project, qualified: str) -> Contract | None:
         project.contracts[qualified] = None  # a class that derives from itself ends here
         project.contracts[qualified] = _read_contract(project, qualified)
     return project.contracts[qualified]
+
+
+def is_inside(project: Project, qualified: str) -> bool:
+    """Whether a qualified name is a class in the body of another class, where no contract can be."""
+    owner, _, name = qualified.rpartition(".")
+    around = class_of(project, owner)
+    return around is not None and any(isinstance(item, Class) and item.name == name for item in around[1].body)
 
 
 def _read_contract(project: Project, qualified: str) -> Contract | None:

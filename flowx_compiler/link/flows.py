@@ -8,7 +8,7 @@ from flowx_compiler.findings import Place
 from flowx_compiler.link import problem_ids as ids
 from flowx_compiler.link.arguments import Signature, bind
 from flowx_compiler.link.constants import NOT_CONSTANT
-from flowx_compiler.link.contracts import contract
+from flowx_compiler.link.contracts import MOVE_IT, contract, is_inside
 from flowx_compiler.link.grammar import Grammar
 from flowx_compiler.link.project import RUNTIME, Given, Project
 from flowx_compiler.link.types import NONE, UNKNOWN, plain
@@ -173,7 +173,9 @@ def _checked_sides(
                 ids.FLOW_WITHOUT_CONTRACTS,
                 project.place(module, item.span),
                 f"the {what} of {syntax.name} is not a contract",
-                "name a class that derives from `Contract` (or a frozen pydantic model)",
+                MOVE_IT
+                if is_inside(project, side.name)
+                else "name a class that derives from `Contract` (or a frozen pydantic model)",
             )
     return (sides[0], sides[1]) if is_fine else None
 

@@ -1,6 +1,6 @@
-"""A flow or capability that no other module can name.
+"""A flow, capability, event or signal that no other module can name.
 
-What it detects: `@flow` or `@capability` on a class or function inside a function or another class.
+What it detects: `@flow`, `@capability`, `@event` or `@signal` on a class or function inside a function or another class.
 
 Why it matters: The plan imports it by its module and name.
 
@@ -27,6 +27,18 @@ def make() -> object:
         return ManualReview(ticket="")
 
     return inner
+""",
+    ),
+    Example(
+        "flow.step(validate_order)",
+        module="""\
+from flowx_runtime import signal
+
+
+class Signals:
+    @signal("review.done")
+    class ReviewDone(Contract):  # <-
+        ticket: str
 """,
     ),
 )

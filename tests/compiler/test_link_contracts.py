@@ -132,3 +132,28 @@ def test_a_contract_in_a_module_that_never_says_the_runtime_s_name_is_found(link
     assert program.problems == ()
     assert program.capabilities["caps.charge"].request.name == "models.Request"
     assert "unrelated" not in program.modules
+
+
+NESTED = """
+from flowx_runtime import Contract, Flow, FlowBuilder, Internal, StepContext, capability, flow
+
+class Outer:
+    class Request(Contract):
+        a: int
+
+@capability("a.b", version="1.0.0", authorization=Internal(), errors=())
+async def ask(request: Outer.Request, ctx: StepContext) -> Outer.Request:
+    return request
+
+@flow("f.g", version="1.0.0")
+class Asking(Flow[Outer.Request, Outer.Request]):
+    def define(self, flow: FlowBuilder[Outer.Request, Outer.Request]) -> None:
+        flow.step(ask)
+"""
+
+
+def test_a_contract_inside_a_class_is_refused_and_asked_to_move(linked: Link) -> None:
+    problems = [problem for problem in linked(flows=NESTED).problems if problem.id != "FLOWX1277"]
+
+    assert {problem.id for problem in problems} == {"FLOWX1241", "FLOWX1242", "FLOWX1243"}
+    assert all(problem.help.startswith("move it to module level") for problem in problems)
