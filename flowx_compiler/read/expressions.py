@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import libcst as cst
 
+from flowx_compiler.read.identifiers import identifier
 from flowx_compiler.read.positions import Positions
 from flowx_compiler.syntax import (
     Argument,
@@ -72,7 +73,7 @@ class Expressions:
             if isinstance(link, cst.Call):
                 expression = Call(expression, tuple(self.argument(argument) for argument in link.args), span)
             elif isinstance(link, cst.Attribute):
-                expression = Attribute(expression, link.attr.value, self.span(link.attr), span)
+                expression = Attribute(expression, identifier(link.attr), self.span(link.attr), span)
             elif isinstance(link, cst.Subscript):
                 expression = Subscript(expression, self._subscript_items(link), span)
         return expression
@@ -80,7 +81,7 @@ class Expressions:
     def argument(self, node: cst.Arg) -> Argument:
         """Convert an argument; its span is the value's."""
         value = self.convert(node.value)
-        keyword = node.keyword.value if node.keyword is not None else None
+        keyword = identifier(node.keyword) if node.keyword is not None else None
         return Argument(value, keyword, node.star, self.span(node.value))
 
     def parameters(self, node: cst.Parameters) -> tuple[Parameter, ...]:
@@ -98,7 +99,7 @@ class Expressions:
         """The names that a target binds."""
         match node:
             case cst.Name():
-                return (node.value,)
+                return (identifier(node),)
             case cst.Tuple() | cst.List():
                 return tuple(name for element in node.elements for name in self.bound_names(element.value))
             case cst.StarredElement():
@@ -109,7 +110,7 @@ class Expressions:
     def _parameter(self, node: cst.Param, kind: str) -> Parameter:
         annotation = self.convert(node.annotation.annotation) if node.annotation is not None else None
         default = self.convert(node.default) if node.default is not None else None
-        return Parameter(node.name.value, annotation, default, kind, self.span(node.name))
+        return Parameter(identifier(node.name), annotation, default, kind, self.span(node.name))
 
     def _subscript_items(self, node: cst.Subscript) -> tuple[Expr, ...]:
         items: list[Expr] = []
@@ -134,7 +135,7 @@ class Expressions:
             case cst.Name(value="True" | "False" | "None"):
                 return Constant({"True": True, "False": False, "None": None}[node.value], span)
             case cst.Name():
-                return Name(node.value, span)
+                return Name(identifier(node), span)
             case cst.Integer() | cst.Float() | cst.Imaginary() | cst.SimpleString():
                 return _literal(node.value, span)
             case cst.ConcatenatedString():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import NamedTuple
 
 from flowx_compiler.source_file import SourceFile
@@ -54,7 +55,9 @@ def _joined(text: str) -> str:
 
 
 def _dotted(text: str) -> str:
-    return "".join(text.split())
+    # In the form in which Python compares names.
+    joined = "".join(text.split())
+    return joined if joined.isascii() else unicodedata.normalize("NFKC", joined)
 
 
 def _absolute(file: SourceFile, source: str) -> str:

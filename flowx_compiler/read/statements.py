@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import libcst as cst
 
 from flowx_compiler.read.expressions import Expressions
+from flowx_compiler.read.identifiers import identifier
 from flowx_compiler.syntax import (
     Assign,
     Block,
@@ -79,7 +80,7 @@ class Statements:
                 return Import(module, len(node.relative), names, span)
             case cst.Global() | cst.Nonlocal():
                 kind = type(node).__name__.lower()
-                return Other(kind, (), tuple(item.name.value for item in node.names), span)
+                return Other(kind, (), tuple(identifier(item.name) for item in node.names), span)
             case cst.Del():
                 return Other("del", (convert(node.target),), self._expressions.bound_names(node.target), span)
             case cst.Assert():
@@ -94,7 +95,7 @@ class Statements:
         return tuple(
             ImportedName(
                 _dotted(alias.name),
-                alias.asname.name.value
+                identifier(alias.asname.name)
                 if alias.asname is not None and isinstance(alias.asname.name, cst.Name)
                 else None,
                 self._expressions.span(alias),
@@ -138,7 +139,7 @@ class Statements:
         span = self._expressions.span(node)
         body = self._body(node.body)
         return Function(
-            name=node.name.value,
+            name=identifier(node.name),
             name_span=self._expressions.span(node.name),
             decorators=tuple(self._expressions.convert(decorator.decorator) for decorator in node.decorators),
             parameters=self._expressions.parameters(node.params),
@@ -161,7 +162,7 @@ class Statements:
         body = self._body(node.body)
         arguments = (*node.bases, *node.keywords)
         return Class(
-            name=node.name.value,
+            name=identifier(node.name),
             name_span=self._expressions.span(node.name),
             decorators=tuple(self._expressions.convert(decorator.decorator) for decorator in node.decorators),
             bases=tuple(self._expressions.argument(argument) for argument in arguments),
@@ -175,7 +176,7 @@ class Statements:
         convert = self._expressions.convert
         return tuple(
             TypeParameter(
-                parameter.param.name.value,
+                identifier(parameter.param.name),
                 convert(bound) if (bound := getattr(parameter.param, "bound", None)) is not None else None,
                 convert(parameter.default) if parameter.default is not None else None,
             )
@@ -259,10 +260,10 @@ def _docstring(body: Sequence[Stmt]) -> str | None:
 def _dotted(node: cst.BaseExpression) -> str:
     parts: list[str] = []
     while isinstance(node, cst.Attribute):
-        parts.append(node.attr.value)
+        parts.append(identifier(node.attr))
         node = node.value
     if isinstance(node, cst.Name):
-        parts.append(node.value)
+        parts.append(identifier(node))
     return ".".join(reversed(parts))
 
 
@@ -278,7 +279,7 @@ def _pattern_parts(node: cst.CSTNode) -> tuple[list[cst.BaseExpression], list[st
         case cst.MatchClass():
             values.append(node.cls)
         case cst.MatchAs() | cst.MatchStar() if node.name is not None:
-            names.append(node.name.value)
+            names.append(identifier(node.name))
         case _:
             pass
     for child in node.children:
