@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +24,7 @@ def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
 def write_tests(folder: Path) -> list[tuple[str, str]]:
     """A file for each block, in a project that has the example's settings; gives what is to be shown."""
     (folder / "pytest.ini").write_text("[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n")
-    blocks = list(BLOCK.finditer(PAGE.read_text("utf-8")))
+    blocks = [block for block in BLOCK.finditer(PAGE.read_text("utf-8")) if block["kind"] != "command"]
     for number, block in enumerate(blocks):
         project = folder / block["example"]
         project.mkdir(exist_ok=True)
@@ -43,6 +44,19 @@ def test_the_tests_on_the_page_pass_and_the_failing_one_explains_itself_as_shown
     assert len(explained.splitlines()) < 30, explained
 
 
+def test_the_commands_name_what_there_is() -> None:
+    text = PAGE.read_text("utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert "testing" in project["optional-dependencies"]
+    assert "pip install 'flowx-durable[testing]'" in text
+    help = run_pytest(ROOT, "--help").stdout
+    for option in ("--flowx-postgres", "--flowx-seed"):
+        assert option in text
+        assert option in help
+
+
 def test_every_block_of_code_is_run() -> None:
     text = PAGE.read_text("utf-8")
-    assert text.count("```python") == len([block for block in BLOCK.finditer(text) if block["kind"] != "shows"])
+    assert text.count("```python") == len(
+        [block for block in BLOCK.finditer(text) if block["kind"] in ("test", "fails")]
+    )
