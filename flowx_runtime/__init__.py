@@ -10,7 +10,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flowx_runtime.authoring.authorization import Authenticated, Authorization, Internal, Permission, Public
+    from flowx_runtime.authoring.authorization import (
+        Anonymous,
+        Authenticated,
+        Authorization,
+        Caller,
+        Internal,
+        Permission,
+        Principal,
+        Public,
+    )
     from flowx_runtime.authoring.backoff import Backoff
     from flowx_runtime.authoring.builder import FlowBuilder
     from flowx_runtime.authoring.capabilities import capability
@@ -48,7 +57,10 @@ if TYPE_CHECKING:
     from flowx_runtime.plan.plan import Plan
 
 _HOME = {
-    **dict.fromkeys(("Authenticated", "Authorization", "Internal", "Permission", "Public"), "authoring.authorization"),
+    **dict.fromkeys(
+        ("Anonymous", "Authenticated", "Authorization", "Caller", "Internal", "Permission", "Principal", "Public"),
+        "authoring.authorization",
+    ),
     "Backoff": "authoring.backoff",
     "FlowBuilder": "authoring.builder",
     "capability": "authoring.capabilities",
@@ -81,11 +93,13 @@ _HOME = {
 }
 
 __all__ = [
+    "Anonymous",
     "Authenticated",
     "Authorization",
     "Backoff",
     "Bulkhead",
     "Cache",
+    "Caller",
     "Category",
     "CircuitBreaker",
     "Completed",
@@ -112,6 +126,7 @@ __all__ = [
     "Plan",
     "PolicySet",
     "PostgresJournal",
+    "Principal",
     "Profile",
     "Public",
     "PublishRefused",

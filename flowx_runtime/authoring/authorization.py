@@ -1,4 +1,4 @@
-"""Who may run a capability. Every capability says one of these four stances."""
+"""Who may run a capability, which every capability says by one of four stances, and who asks."""
 
 from __future__ import annotations
 
@@ -30,3 +30,21 @@ class Internal:
 
 
 Authorization = Public | Authenticated | Permission | Internal
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Somebody whom the host's authenticator knows, and what they may do."""
+
+    name: str
+    permissions: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Anonymous:
+    """Somebody from outside whom nobody knows."""
+
+
+Caller = Principal | Anonymous
+"""Who asks from outside. Where there is none, the application itself asks, or the platform goes on with what was begun:
+a timer, a recovery."""

@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
+from flowx_runtime.authoring.authorization import Caller
 from flowx_runtime.engine.bag import Bag
 from flowx_runtime.engine.capabilities import Capabilities
 from flowx_runtime.engine.clock import Clock, Pause, Timers, pause_for_real
@@ -80,7 +81,7 @@ class Engine:
         return self._held
 
     async def run_in_memory(
-        self, plan: Plan[Any, Any], input: Any, *, instance_id: UUID, principal: str | None = None
+        self, plan: Plan[Any, Any], input: Any, *, instance_id: UUID, caller: Caller | None = None
     ) -> Ended:
         """Run an ephemeral flow to its end."""
         now = self._clock.now()
@@ -90,7 +91,7 @@ class Engine:
             input=input,
             started=now,
             deadline=None if plan.deadline is None else now + plan.deadline,
-            principal=principal,
+            caller=caller,
             documents=self.documents,
         )
         session.application = self._application
@@ -102,7 +103,7 @@ class Engine:
         history: History,
         lease: Lease,
         *,
-        principal: str | None = None,
+        caller: Caller | None = None,
         input: Any = None,
         live: Live | None = None,
         depth: int | None = None,
@@ -113,7 +114,7 @@ class Engine:
             plan: the one the instance is pinned to.
             history: what the claim gave.
             lease: likewise.
-            principal: on whose behalf.
+            caller: who waits for the answer; `None` where the platform goes on by itself.
             input: the input itself, where this process has it; what is stored of it may say less.
             live: what else this process has, likewise.
             depth: how many inline parents it has, where that is known.
@@ -138,7 +139,7 @@ class Engine:
                     documents=self.documents,
                     live=live,
                 )
-                session.principal = principal
+                session.caller = caller
                 session.application = self._application
                 session.depth = 0 if session.parent is None else depth
                 try:

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
+from flowx_runtime.authoring.authorization import Caller, Principal
 from flowx_runtime.engine.documents import Documents
 from flowx_runtime.engine.failures import Disowned, SignalArrived
 from flowx_runtime.engine.identity import minted_at
@@ -75,7 +76,7 @@ class Session:
         input: Any,
         started: datetime,
         deadline: datetime | None,
-        principal: str | None = None,
+        caller: Caller | None = None,
         documents: Documents = _PLAINLY,
         live: Live | None = None,
     ) -> None:
@@ -86,7 +87,7 @@ class Session:
         self.input = input
         self.started = started
         self.deadline = deadline
-        self.principal = principal
+        self.caller = caller
         self.application = ""
         self._ledger: Ledger | None = None
         self.depth: int | None = 0
@@ -161,6 +162,11 @@ class Session:
         for row in history.rows:
             session._remember(row)
         return session
+
+    @property
+    def principal(self) -> str | None:
+        """Who asks, by name; `None` where nobody whom we know does."""
+        return self.caller.name if isinstance(self.caller, Principal) else None
 
     @property
     def ledger(self) -> Ledger:

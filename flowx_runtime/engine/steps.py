@@ -11,6 +11,7 @@ from flowx_runtime.authoring.errors import FlowxError
 from flowx_runtime.authoring.policies import Fallback, Retry
 from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine import failures
+from flowx_runtime.engine.authority import refusal
 from flowx_runtime.engine.failures import Disowned, FlowFailure, stored_error
 from flowx_runtime.engine.frame import Frame, Moved, Waits
 from flowx_runtime.engine.invocation import Answer, OpenTransaction, invoke, refuse_if_parked, told, wrong_result
@@ -52,6 +53,10 @@ async def step_in_memory(walker: Walker, frame: Frame, node: Step) -> Moved:
     session, use, bag = walker.session, node.capability, frame.bag
     if session.deadline is not None:
         walker.check_deadline()
+    if session.caller is not None:
+        refused = refusal(use, session.caller)
+        if refused is not None:
+            raise FlowFailure(stored_error(refused, (), code=refused.code))
     context = _context(walker, frame, node, frame.scope, 1)
     request = request_of(walker, frame, node)
     try:
@@ -206,6 +211,10 @@ def is_retried(retry: Retry | None, attempts: int, error: StoredError) -> bool:
 
 async def _attempt(walker: Walker, frame: Frame, node: Step, scope: str) -> FlowFailure | None:
     session, use = walker.session, node.capability
+    if session.caller is not None:
+        refused = refusal(use, session.caller)
+        if refused is not None:
+            raise FlowFailure(stored_error(refused, (), code=refused.code))
     request = request_of(walker, frame, node)
     await session.flush()
     walker.check_cancelled()

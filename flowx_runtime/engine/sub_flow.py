@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from flowx_runtime.authoring.authorization import Caller
 from flowx_runtime.authoring.vocabulary import Category, Profile, SubFlowMode
 from flowx_runtime.engine import failures
 from flowx_runtime.engine.ended import Ended
@@ -51,7 +52,15 @@ class Runner(Protocol):
     lease_ttl: timedelta
 
     async def proceed(
-        self, plan: Plan[Any, Any], history: History, lease: Lease, *, input: Any, live: Live, depth: int | None
+        self,
+        plan: Plan[Any, Any],
+        history: History,
+        lease: Lease,
+        *,
+        caller: Caller | None,
+        input: Any,
+        live: Live,
+        depth: int | None,
     ) -> Ended | None: ...
 
     async def run_session(self, session: Session) -> Ended: ...
@@ -167,7 +176,7 @@ class Children:
             input=request,
             started=now,
             deadline=self._deadline(session, node, plan),
-            principal=session.principal,
+            caller=session.caller,
             documents=session.documents,
         )
         child.application = session.application
@@ -204,7 +213,9 @@ class Children:
                 return None
             history, lease = claim.history, claim.lease
         depth = None if session.depth is None else session.depth + 1
-        return await self._runner.proceed(plan, history, lease, input=request, live=session.live, depth=depth)
+        return await self._runner.proceed(
+            plan, history, lease, caller=session.caller, input=request, live=session.live, depth=depth
+        )
 
     async def _refuse_too_deep(self, session: Session, node: SubFlow) -> None:
         """Fail a flow whose sub-flows have sub-flows beyond any sense, before the process runs out of stack."""

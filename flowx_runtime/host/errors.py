@@ -37,6 +37,18 @@ class IdempotencyConflict(FlowxError):
     code: ClassVar[str] = "flow.idempotency_conflict"
 
 
+class CallerNotAuthenticated(FlowxError):
+    """The flow needs a signed-in caller. There is no instance."""
+
+    code: ClassVar[str] = "authorization.not_authenticated"
+
+
+class CallerNotPermitted(FlowxError):
+    """The caller lacks a permission that the flow needs. There is no instance."""
+
+    code: ClassVar[str] = "authorization.permission_denied"
+
+
 class NotASignal(FlowxError):
     """What was delivered is not of a class declared with `@signal`."""
 

@@ -16,8 +16,10 @@ from types import TracebackType
 from typing import Any
 from uuid import UUID, uuid4
 
+from flowx_runtime.authoring.authorization import Caller
 from flowx_runtime.authoring.messages import signal_declaration
 from flowx_runtime.authoring.vocabulary import Profile
+from flowx_runtime.engine.authority import NotAuthenticated, refusal_at_start
 from flowx_runtime.engine.capabilities import Capabilities
 from flowx_runtime.engine.clock import Clock, Pause, SystemClock, Timers, pause_for_real
 from flowx_runtime.engine.documents import Documents, shown
@@ -29,6 +31,8 @@ from flowx_runtime.engine.live import Live
 from flowx_runtime.engine.replay import Replayed, replay
 from flowx_runtime.engine.session import CHILD_FINISHED, children_waited_for
 from flowx_runtime.host.errors import (
+    CallerNotAuthenticated,
+    CallerNotPermitted,
     DurabilityNotConfigured,
     HostClosed,
     IdempotencyConflict,
@@ -43,8 +47,10 @@ from flowx_runtime.host.errors import (
 from flowx_runtime.host.given import checked_id, checked_text, written
 from flowx_runtime.host.occurrences import OccurrenceStarts, scheduled_in
 from flowx_runtime.host.outcome import Compensation, Completed, Failed, Outcome, Suspended
+from flowx_runtime.host.peers import Peers
 from flowx_runtime.host.plans import AnyPlan, Plans
 from flowx_runtime.journal.contract import Journal
+from flowx_runtime.journal.presence import Hint
 from flowx_runtime.journal.records import (
     Claimed,
     Delivery,
@@ -160,6 +166,7 @@ class FlowHost:
             timers=timers,
             application=self._plans.application,
         )
+        self._peers = Peers(journal, self._owner, on_hint=self._heed, clock=self._clock)
         self._sweeps: Sweeps | None = None
         if journal is not None:
             self._sweeps = Sweeps(
@@ -190,6 +197,7 @@ class FlowHost:
             ]
             if self._schedules is not None and self._schedules.is_needed:
                 self._loops.append(asyncio.create_task(self._schedules.run(self._stopping), name="flowx schedules"))
+            self._peers.appear()
         if self._publishing is not None:
             self._publishing.begin()
         return self
@@ -200,9 +208,13 @@ class FlowHost:
         await self.close()
 
     async def close(self) -> None:
-        """Take nothing more, let what is under way park or end, and close the journal."""
+        """Take nothing more, let what is under way park or end, give back what has not, and close the journal.
+
+        Other nodes are told, so that they go on at once with what this one leaves.
+        """
         self._stopping.set()
-        self._hint()
+        if self._sweeps is not None:
+            self._sweeps.hint()
         until = time.monotonic() + self._drain.total_seconds()
         try:
             await asyncio.wait_for(self._come_to_rest(), self._drain.total_seconds())
@@ -215,6 +227,7 @@ class FlowHost:
                 loop.cancel()
             await asyncio.gather(*self._loops, return_exceptions=True)
             self._loops = []
+            await self._peers.leave(has_leases=bool(self._engine.held))
             if self._journal is not None:
                 await self._journal.close()
 
@@ -226,7 +239,7 @@ class FlowHost:
         idempotency_key: str | None = None,
         instance_id: UUID | None = None,
         tenant_id: str | None = None,
-        principal: str | None = None,
+        caller: Caller | None = None,
         correlation_id: str = "",
     ) -> Outcome:
         """Start a flow and run it until it ends or parks.
@@ -234,7 +247,18 @@ class FlowHost:
         With an idempotency key the instance is derived from (flow, tenant, key): a repeated start starts nothing and
         gives the present outcome of the one there is.
 
+        Args:
+            plan: the plan, or the flow's id.
+            input: of the flow's input contract.
+            idempotency_key: what makes a repeated start the same one.
+            instance_id: the instance's id, where the caller of this method chooses it.
+            tenant_id: whose it is.
+            caller: who asks from outside. Without one it is the application itself, which may start anything.
+            correlation_id: what ties this to other records.
+
         Raises:
+            CallerNotAuthenticated: the caller has to sign in.
+            CallerNotPermitted: a step needs a permission that the caller lacks.
             FlowxError: it cannot start; no step has run.
             JournalUnavailable: the outcome is unknown; with a key, starting again is safe.
         """
@@ -248,6 +272,10 @@ class FlowHost:
             raise InputMismatch(
                 f"{found.flow_id!r} takes a {found.input.__name__}, not a {type(input).__name__}: build one first"
             )
+        refused = refusal_at_start(found, caller, self._plans.find)
+        if refused is not None:
+            kind = CallerNotAuthenticated if isinstance(refused, NotAuthenticated) else CallerNotPermitted
+            raise kind(str(refused))
         if found.profile is Profile.EPHEMERAL:
             if idempotency_key is not None:
                 raise ProfileIsNotDurable(
@@ -255,9 +283,7 @@ class FlowHost:
                 )
             async with self._work():
                 minted = instance_id or mint_id(self._clock.now())
-                return self._outcome(
-                    await self._engine.run_in_memory(found, input, instance_id=minted, principal=principal)
-                )
+                return self._outcome(await self._engine.run_in_memory(found, input, instance_id=minted, caller=caller))
         journal = self._durable(found)
         if instance_id is None:
             instance_id = (
@@ -288,7 +314,7 @@ class FlowHost:
                     )
                 return self._present(started.history)
             claimed = Claimed(started.lease, started.history)
-            ended = await self._proceed(claimed, principal=principal, input=input)
+            ended = await self._proceed(claimed, caller=caller, input=input)
             return await self.outcome(instance_id) if ended is None else self._outcome(ended)
 
     async def signal(self, instance_id: UUID, message: Any, *, delivery_id: str | None = None) -> None:
@@ -313,8 +339,11 @@ class FlowHost:
             claim = await journal.claim(instance_id, owner=self._owner, ttl=self._lease_ttl)
             if isinstance(claim, Refused):
                 return  # whoever holds it meets the delivery at its next park
-            if not self._is_met(claim.history.instance, declared.id) or not self.can_run(claim):
+            if not self._is_met(claim.history.instance, declared.id):
                 await journal.release(instance_id, fencing_token=claim.lease.fencing_token)
+                return
+            if not self.can_run(claim):
+                await self._leave_to_peers(claim)
                 return
             await self._proceed(claim, live=Live(signals={(instance_id, delivery.delivery_id): message}))
 
@@ -382,7 +411,7 @@ class FlowHost:
         if self.can_run(claim):
             await self._proceed(claim)
         else:
-            await journal.release(instance_id, fencing_token=claim.lease.fencing_token)
+            await self._leave_to_peers(claim)
 
     async def outcome(self, instance_id: UUID) -> Outcome:
         """How an instance stands; takes no lease."""
@@ -468,28 +497,47 @@ class FlowHost:
             await self._proceed(claimed)
 
     async def _proceed(
-        self, claimed: Claimed, *, principal: str | None = None, input: Any = None, live: Live | None = None
+        self, claimed: Claimed, *, caller: Caller | None = None, input: Any = None, live: Live | None = None
     ) -> Ended | None:
         """Run an instance, then the parents that its end wakes; gives the instance's own end."""
         instance = claimed.history.instance
         plan = self._plans.exactly(instance.flow_id, instance.flow_version)
-        ended = await self._engine.proceed(
-            plan, claimed.history, claimed.lease, principal=principal, input=input, live=live
-        )
+        ended = await self._engine.proceed(plan, claimed.history, claimed.lease, caller=caller, input=input, live=live)
         if self._publishing is not None:
             self._publishing.drain.hint()
+        elif self._plans.stages_events(plan):
+            self._peers.have_them_publish()
         if ended is None:
             return None
-        if self._sweeps is not None and ended.waits:
-            self._sweeps.expect(min(wait.wake_at for wait in ended.waits))
+        if ended.waits:
+            self._expect(min(wait.wake_at for wait in ended.waits))
         if ended.parent_instance_id is not None:
-            claim = await self._any_journal().claim(ended.parent_instance_id, owner=self._owner, ttl=self._lease_ttl)
-            if isinstance(claim, Claimed):
-                if self.can_run(claim):
-                    await self._proceed(claim)
-                else:
-                    await self._any_journal().release(ended.parent_instance_id, fencing_token=claim.lease.fencing_token)
+            await self._go_on_with_parent(ended.parent_instance_id)
         return ended
+
+    async def _go_on_with_parent(self, instance_id: UUID) -> None:
+        if self._stopping.is_set():
+            self._peers.have_them_look()
+            return
+        claim = await self._any_journal().claim(instance_id, owner=self._owner, ttl=self._lease_ttl)
+        if isinstance(claim, Refused):
+            return
+        if self.can_run(claim):
+            await self._proceed(claim)
+        else:
+            await self._leave_to_peers(claim)
+
+    async def _leave_to_peers(self, claim: Claimed) -> None:
+        """Give an instance back that may go on, and that this node has no plan of."""
+        await self._any_journal().release(claim.lease.instance_id, fencing_token=claim.lease.fencing_token)
+        self._peers.have_them_look()
+
+    def _expect(self, wake_at: datetime) -> None:
+        """See to it that what was parked until then is looked for then, by this node or another."""
+        if self._sweeps is not None:
+            self._sweeps.expect(wake_at)
+        if self._interval is None or self._stopping.is_set():
+            self._peers.have_them_expect(wake_at)
 
     @asynccontextmanager
     async def _work(self, *, is_new: bool = True) -> AsyncIterator[None]:
@@ -540,6 +588,18 @@ class FlowHost:
     def _hint(self) -> None:
         if self._sweeps is not None:
             self._sweeps.hint()
+        if self._interval is None:
+            self._peers.have_them_look()
+
+    def _heed(self, hint: Hint) -> None:
+        """Act on what another node has said."""
+        if self._sweeps is not None and hint.is_ready:
+            self._sweeps.hint()
+        if self._sweeps is not None:
+            for wake_at in hint.wakes:
+                self._sweeps.expect(wake_at)
+        if self._publishing is not None and hint.has_events:
+            self._publishing.drain.hint()
 
     def _durable(self, plan: AnyPlan) -> Journal:
         if self._journal is None:

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Final
 from uuid import UUID
 
+from flowx_runtime.authoring.authorization import Caller
 from flowx_runtime.authoring.durations import duration as parsed
 from flowx_runtime.authoring.vocabulary import Profile
 from flowx_runtime.engine.capabilities import Capabilities
@@ -156,7 +157,7 @@ class FlowTestHost:
         *,
         flow: Plan[Any, Any] | str | None = None,
         idempotency_key: str | None = None,
-        principal: str | None = None,
+        caller: Caller | None = None,
         tenant_id: str | None = None,
     ) -> FlowRun:
         """Start a flow, by default the one the host was built for, and run it until it parks or ends."""
@@ -173,7 +174,7 @@ class FlowTestHost:
                 input,
                 instance_id=instance_id,
                 idempotency_key=idempotency_key,
-                principal=principal,
+                caller=caller,
                 tenant_id=tenant_id,
             )
 
