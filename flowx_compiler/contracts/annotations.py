@@ -21,12 +21,8 @@ from flowx_compiler.syntax import Assign, Attribute, Call, Class, Compound, Cons
 
 _OPTIONAL = "typing.Optional"
 _UNION = frozenset({"typing.Union", "types.UnionType"})
-_LITERAL = frozenset({"typing.Literal", "typing_extensions.Literal"})
-_PRESENCE = frozenset(
-    f"{library}.{name}"
-    for library in ("typing", "typing_extensions")
-    for name in ("Required", "NotRequired", "ReadOnly")
-)
+_LITERAL = "typing.Literal"
+_PRESENCE = frozenset({"typing.Required", "typing.NotRequired", "typing.ReadOnly"})
 _ROOT_MODELS = frozenset({"pydantic.RootModel", "pydantic.root_model.RootModel"})
 _BY_CODE = {
     "pydantic.Json": "it is JSON inside a text",
@@ -155,7 +151,7 @@ class Annotations:
             return union([*(self.shape(item, where) for item in items), self._named("None", where)])
         if base in _UNION:
             return union([self.shape(item, where) for item in items])
-        if base in _LITERAL:
+        if base == _LITERAL:
             return literal(items, where)
         if base in _PRESENCE or base in _ROOT_MODELS:
             return self.shape(items[0], where)

@@ -210,7 +210,7 @@ def _opaque_head(syntax: Class, where: Where) -> str:
         return "a metaclass makes it"
     for decorator in syntax.decorators:
         name = where.qualified(getattr(decorator, "function", decorator)) or ""
-        if not name.startswith(("flowx_runtime.", "typing.", "typing_extensions.", "warnings.", "functools.")):
+        if not name.startswith(("flowx_runtime.", "typing.", "warnings.", "functools.")):
             return f"it is decorated with {name_of(name) or 'a call'}, which may change it"
     return ""
 

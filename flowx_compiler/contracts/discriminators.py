@@ -14,7 +14,7 @@ from flowx_compiler.contracts.where import Where
 from flowx_compiler.syntax import Constant, Expr, Operation, Subscript
 
 _UNIONS = frozenset({"typing.Union", "typing.Optional"})
-_LITERAL = frozenset({"typing.Literal", "typing_extensions.Literal"})
+_LITERAL = "typing.Literal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def _tagged(part: Expr, where: Where, member: str, shape: Shape, tag_of: TagOf) 
 
 def _values(tag: Tag) -> tuple[object, ...] | None:
     found = unwrapped(tag.annotation, tag.where)
-    if not isinstance(found.expression, Subscript) or found.where.qualified(found.expression.value) not in _LITERAL:
+    if not isinstance(found.expression, Subscript) or found.where.qualified(found.expression.value) != _LITERAL:
         return None
     values = literal_values(found.expression.items, found.where)
     return None if isinstance(values, Shape) else values

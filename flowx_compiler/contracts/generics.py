@@ -11,10 +11,10 @@ from flowx_compiler.contracts.unions import union
 from flowx_compiler.contracts.where import Given, Where
 from flowx_compiler.syntax import Attribute, Call, Class, Display, Expr, Name, Subscript, walk
 
-GENERIC = frozenset({"typing.Generic", "typing_extensions.Generic", "typing.Protocol", "typing_extensions.Protocol"})
-_VARIABLE = frozenset({"typing.TypeVar", "typing_extensions.TypeVar"})
-_NEW_TYPE = frozenset({"typing.NewType", "typing_extensions.NewType"})
-_ALIAS_TYPE = frozenset({"typing.TypeAliasType", "typing_extensions.TypeAliasType"})
+GENERIC = frozenset({"typing.Generic", "typing.Protocol"})
+_VARIABLE = "typing.TypeVar"
+_NEW_TYPE = "typing.NewType"
+_ALIAS_TYPE = "typing.TypeAliasType"
 _NAMES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 
 ShapeOf = Callable[[Expr | None, Where], Shape]
@@ -25,7 +25,7 @@ def is_variable(qualified: str, where: Where) -> bool:
     alias = where.names.alias_of(qualified)
     if alias is None or not isinstance(alias[1].value, Call):
         return False
-    return Where(where.names, alias[0]).qualified(alias[1].value.function) in _VARIABLE
+    return Where(where.names, alias[0]).qualified(alias[1].value.function) == _VARIABLE
 
 
 def variables_in(expression: Expr, where: Where) -> list[str]:
@@ -55,7 +55,7 @@ def parameters(qualified: str, syntax: Class, where: Where) -> list[str]:
 
 def variable(call: Call, where: Where, shape_of: ShapeOf) -> Shape | None:
     """What a type variable stands for while nothing is given for it; `None` for another call."""
-    if where.qualified(call.function) not in _VARIABLE:
+    if where.qualified(call.function) != _VARIABLE:
         return None
     given = {argument.keyword: argument.value for argument in call.arguments if argument.keyword is not None}
     choices = [argument.value for argument in call.arguments if argument.keyword is None][1:]
@@ -81,7 +81,7 @@ def open_parameter(qualified: str, where: Where, shape_of: ShapeOf) -> Shape | N
 
 def renamed(call: Call, where: Where) -> Expr | None:
     """The type that a `NewType` or a `TypeAliasType` is another name of; `None` for another call."""
-    if where.qualified(call.function) not in _NEW_TYPE | _ALIAS_TYPE or len(call.arguments) != 2:
+    if where.qualified(call.function) not in (_NEW_TYPE, _ALIAS_TYPE) or len(call.arguments) != 2:
         return None
     return call.arguments[1].value
 

@@ -15,9 +15,10 @@ from flowx_compiler.contracts.metadata import read_metadata
 from flowx_compiler.contracts.shape import SENSITIVE, Schema, Shape, opaque
 from flowx_compiler.contracts.unwrap import Unwrapped, unwrapped
 from flowx_compiler.contracts.where import Where
-from flowx_compiler.syntax import Call, Compound, Expr
+from flowx_compiler.syntax import Call, Compound, Expr, Function
 
 _ROOTS_OF_VALUES = sys.stdlib_module_names | {"builtins", "flowx_runtime"}
+_FIELD_INFOS = ("pydantic.fields.FieldInfo", "builtins.object")
 _DATACLASS_FIELD = "dataclasses.field"
 
 
@@ -130,10 +131,19 @@ def _value(value: Expr, where: Where) -> FieldFacts:
         return FieldFacts(has_default=bool(given & {"default", "default_factory"}))
     if function is None:
         return FieldFacts(unreadable="a call of unknown effect is its value")
-    is_value = function.partition(".")[0] in _ROOTS_OF_VALUES or _is_class_or_method(function, where)
+    is_value = function.partition(".")[0] in _ROOTS_OF_VALUES or _gives_a_value(function, where)
     return FieldFacts(has_default=True) if is_value else FieldFacts(unreadable="a call of unknown effect is its value")
 
 
-def _is_class_or_method(function: str, where: Where) -> bool:
+def _gives_a_value(function: str, where: Where) -> bool:
+    """Whether a call surely gives a value: of a class, of a method of one, or of a function that names its result.
+
+    A function that says `Any`, or nothing, may be one that makes a `Field(…)`.
+    """
     owner = function.rpartition(".")[0]
-    return where.names.class_of(function) is not None or where.names.class_of(owner) is not None
+    if where.names.class_of(function) is not None or where.names.class_of(owner) is not None:
+        return True
+    found = where.names.definition(function)
+    if found is None or not isinstance(found[1], Function) or found[1].returns is None:
+        return False
+    return Where(where.names, found[0]).qualified(found[1].returns) not in (None, "typing.Any", *_FIELD_INFOS)

@@ -62,7 +62,7 @@ def read_metadata(expression: Expr, where: Where) -> FieldFacts:
     found = where.names.class_of(qualified)
     if found is not None:
         return FieldFacts(opaque=f"{name_of(qualified)} makes its own schema") if has_hook(found[1]) else FieldFacts()
-    if library in ("typing", "typing_extensions", "builtins"):
+    if library in ("typing", "builtins"):
         return FieldFacts()
     return FieldFacts(opaque=f"{name_of(qualified)}, which annotates it, is not part of the project")
 

@@ -20,11 +20,12 @@ from flowx_compiler.contracts.where import Given, Where
 from flowx_compiler.syntax import Assign, Call, Class, Expr, Function, Name, Subscript
 
 _DATACLASSES = frozenset({"dataclasses.dataclass", "pydantic.dataclasses.dataclass"})
-_TYPED_DICTS = frozenset({"typing.TypedDict", "typing_extensions.TypedDict"})
-_NAMED_TUPLES = frozenset({"typing.NamedTuple", "typing_extensions.NamedTuple"})
-_REQUIRED = frozenset({"typing.Required", "typing_extensions.Required"})
-_NOT_REQUIRED = frozenset({"typing.NotRequired", "typing_extensions.NotRequired"})
-_READ_ONLY = frozenset({"typing.ReadOnly", "typing_extensions.ReadOnly"})
+_TYPED_DICT = "typing.TypedDict"
+_NAMED_TUPLE = "typing.NamedTuple"
+_BARE = frozenset({_TYPED_DICT, _NAMED_TUPLE, "builtins.object", "abc.ABC"})
+_REQUIRED = "typing.Required"
+_NOT_REQUIRED = "typing.NotRequired"
+_READ_ONLY = "typing.ReadOnly"
 _INERT = frozenset({"frozen", "slots", "kw_only", "order", "eq", "repr", "unsafe_hash", "init", "match_args"})
 
 
@@ -48,9 +49,9 @@ def record_kind(where: Where, qualified: str, seen: frozenset[str] = frozenset()
     for base in found[1].bases:
         value = base.value.value if isinstance(base.value, Subscript) else base.value
         name = home.qualified(value) if base.keyword is None else None
-        if name in _TYPED_DICTS:
+        if name == _TYPED_DICT:
             return RecordKind.TYPED_DICT
-        if name in _NAMED_TUPLES:
+        if name == _NAMED_TUPLE:
             return RecordKind.NAMED_TUPLE
         inherited = None if name is None else record_kind(where, name, seen | {qualified})
         if inherited is RecordKind.TYPED_DICT:
@@ -107,7 +108,7 @@ def _members(
     for base in reversed([base for base in syntax.bases if base.keyword is None]):
         subscript = base.value if isinstance(base.value, Subscript) else None
         name = home.qualified(base.value if subscript is None else subscript.value)
-        if name in _TYPED_DICTS | _NAMED_TUPLES | generics.GENERIC or name in ("builtins.object", "abc.ABC"):
+        if name in _BARE | generics.GENERIC:
             continue
         if name is None or where.names.class_of(name) is None:
             reason = reason or "a base class is not part of the project"
@@ -182,9 +183,9 @@ def _presence(annotation: Expr, home: Where, *, is_total: bool) -> tuple[Expr, b
     is_required = is_total
     while isinstance(annotation, Subscript):
         name = home.qualified(annotation.value)
-        if name in _REQUIRED | _NOT_REQUIRED:
-            is_required = name in _REQUIRED
-        elif name not in _READ_ONLY:
+        if name in (_REQUIRED, _NOT_REQUIRED):
+            is_required = name == _REQUIRED
+        elif name != _READ_ONLY:
             break
         annotation = annotation.items[0]
     return annotation, is_required

@@ -8,9 +8,9 @@ from flowx_compiler.contracts.where import Where
 from flowx_compiler.read import read_expression
 from flowx_compiler.syntax import Attribute, Constant, Expr, Name, Operation, Subscript
 
-_ANNOTATED = frozenset({"typing.Annotated", "typing_extensions.Annotated"})
-_FINAL = frozenset({"typing.Final", "typing_extensions.Final"})
-_CLASS_VARIABLE = frozenset({"typing.ClassVar", "typing_extensions.ClassVar"})
+_ANNOTATED = "typing.Annotated"
+_FINAL = "typing.Final"
+_CLASS_VARIABLE = "typing.ClassVar"
 _SENSITIVE = "flowx_runtime.Sensitive"
 
 
@@ -49,7 +49,7 @@ def _step(found: Unwrapped) -> Unwrapped | None:
             return _subscript(found, where.qualified(value), items)
         case Name() | Attribute():
             qualified = where.qualified(found.expression)
-            if qualified in _CLASS_VARIABLE and not found.is_class_variable:
+            if qualified == _CLASS_VARIABLE and not found.is_class_variable:
                 return replace(found, is_class_variable=True)
             return None if qualified is None or found.refers_to_itself else _alias(found, qualified)
         case _:
@@ -59,14 +59,14 @@ def _step(found: Unwrapped) -> Unwrapped | None:
 def _subscript(found: Unwrapped, base: str | None, items: tuple[Expr, ...]) -> Unwrapped | None:
     if not items:
         return None
-    if base in _ANNOTATED:
+    if base == _ANNOTATED:
         own = tuple((item, found.where) for item in items[1:])
         return replace(found, expression=items[0], metadata=(*own, *found.metadata))
     if base == _SENSITIVE:
         return replace(found, expression=items[0], is_sensitive=True)
-    if base in _FINAL:
+    if base == _FINAL:
         return replace(found, expression=items[0], is_final=True)
-    if base in _CLASS_VARIABLE:
+    if base == _CLASS_VARIABLE:
         return replace(found, expression=items[0], is_class_variable=True)
     return None
 

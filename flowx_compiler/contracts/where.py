@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -20,6 +21,7 @@ class TextRules:
 
 
 NO_RULES = TextRules()
+_BACKPORT = re.compile(r"^typing_extensions\.")
 
 
 @dataclass(slots=True)
@@ -46,9 +48,14 @@ class Meanings:
         path = ".".join([root.id, *reversed(parts)])
         key = (module, owner, path)
         if key not in self._names:
-            is_inner = bool(owner) and (root.id in self.inner(owner) or self.type_parameter(owner, root.id) is not None)
-            self._names[key] = f"{owner}.{path}" if is_inner else self.lookup.resolve_expression(module, expression)
+            is_inner = bool(owner) and self._is_inner(owner, root.id)
+            found = f"{owner}.{path}" if is_inner else self.lookup.resolve_expression(module, expression)
+            # What `typing_extensions` has is what a newer `typing` has.
+            self._names[key] = None if found is None else _BACKPORT.sub("typing.", found)
         return self._names[key]
+
+    def _is_inner(self, owner: str, name: str) -> bool:
+        return name in self.inner(owner) or self.type_parameter(owner, name) is not None
 
     def definition(self, qualified: str) -> tuple[str, Class | Function | Assign] | None:
         """The module that defines a qualified name, and the statement."""

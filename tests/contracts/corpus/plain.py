@@ -190,7 +190,12 @@ class Unions(BaseModel):
     deep: dict[str, int | None] | None = None
 
 
+def largest() -> int:
+    return 9
+
+
 class Defaults(BaseModel):
+    called: int = largest()
     none: int | None = None
     number: int = 1
     text: str = ""
