@@ -27,6 +27,7 @@ class Plans:
     def __init__(self, given: Catalog | Iterable[AnyPlan]) -> None:
         self._plans: dict[tuple[str, str], AnyPlan] = {}
         self._current: dict[str, AnyPlan] = {}
+        self._emitting: set[tuple[str, str]] = set()
         self.application = given.application if isinstance(given, Catalog) else ""
         if isinstance(given, Catalog):
             for entry in given:
@@ -67,6 +68,10 @@ class Plans:
             known = ", ".join(sorted(self._current)) or "no flow at all"
             raise UnknownPlan(f"this host has no plan of {asked!r}; it has {known}")
         return plan
+
+    def stages_events(self, plan: AnyPlan) -> bool:
+        """Whether a plan of this host may stage events."""
+        return (plan.flow_id, plan.version) in self._emitting
 
     def find(self, flow_id: str, version: str) -> AnyPlan | None:
         """The plan of exactly this version."""
@@ -113,6 +118,8 @@ class Plans:
                 )
         emits = [node.event.id for node in plan.nodes if isinstance(node, Emit)]
         emits += [emit.event.id for emit in plan.on_failure]
+        if emits:
+            self._emitting.add((plan.flow_id, plan.version))
         if emits and plan.profile is Profile.EPHEMERAL:
             _LOG.warning(
                 "%s %s is ephemeral and publishes nothing: its events (%s) need `profile=Profile.DURABLE`",

@@ -68,6 +68,7 @@ class Sweeps:
         self._setbacks = Setbacks()
         self._woken = asyncio.Event()
         self._is_hinted = False
+        self._stopping = asyncio.Event()
 
     def hint(self) -> None:
         """There may be work right now."""
@@ -90,7 +91,8 @@ class Sweeps:
         return due + abandoned
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Sweep until told to stop; what is under way then comes to rest first."""
+        """Sweep until told to stop; what is under way then comes to rest first. Nothing is taken up after that."""
+        self._stopping = stopping
         while not stopping.is_set():
             try:
                 await self._take_up(self._claim_due)
@@ -145,9 +147,14 @@ class Sweeps:
         seen: set[UUID] = set()
         not_ours: list[Claimed] = []
         try:
-            while True:
+            while not self._stopping.is_set():
                 room = await self.room()
+                if self._stopping.is_set():
+                    break
                 page = await claim(room)
+                if self._stopping.is_set():  # a peer may go on with these for longer than this node is there
+                    not_ours += page
+                    break
                 fresh = [claimed for claimed in page if claimed.lease.instance_id not in seen]
                 seen.update(claimed.lease.instance_id for claimed in fresh)
                 runnable = [claimed for claimed in fresh if self._may_go_on(claimed)]
@@ -156,7 +163,8 @@ class Sweeps:
                 for claimed in runnable:
                     self.begin(claimed)
                 if not fresh or len(page) < room:
-                    return len(seen)
+                    break
+            return len(seen)
         finally:
             for claimed in not_ours:
                 await self._journal.release(claimed.lease.instance_id, fencing_token=claimed.lease.fencing_token)

@@ -21,6 +21,7 @@ from flowx_runtime.journal.postgres.documents import (
 )
 from flowx_runtime.journal.postgres.group_writer import AT_A_TIME, GroupWriter
 from flowx_runtime.journal.postgres.migrating import check, migrate
+from flowx_runtime.journal.postgres.nodes import PostgresNodes
 from flowx_runtime.journal.postgres.once import PostgresOnce
 from flowx_runtime.journal.postgres.outbox import PostgresOutbox
 from flowx_runtime.journal.postgres.queries import queries
@@ -47,7 +48,7 @@ from flowx_runtime.journal.records import (
 )
 
 
-class PostgresJournal(PostgresOnce, PostgresOutbox, PostgresSchedules):
+class PostgresJournal(PostgresOnce, PostgresOutbox, PostgresSchedules, PostgresNodes):
     """Instances and their history in one schema of a database. Make it with `open`.
 
     Every write is one statement, and writes that wait at the same time share one.
@@ -63,6 +64,8 @@ class PostgresJournal(PostgresOnce, PostgresOutbox, PostgresSchedules):
         self._steps = connections(max(1, pool_size // 2))
         self._lines = connections(AT_A_TIME)
         self._renewals = connections(1)
+        self._address = address
+        self._schema = schema
         self._sql = queries(schema)
         self._group = GroupWriter(lines=self._lines, calls=self._connections, sql=self._sql)
 

@@ -202,3 +202,23 @@ select path, is_done, value::text, type, attempts, error, due_at from {schema}.f
 -- name: record_once
 -- Locks the instance row.
 select * from {schema}.record_once(%s, %s, %s);
+
+-- name: join_node
+-- Takes a session lock of the connection it is sent on; locks the node's row.
+select {schema}.join_node(%s, %s);
+
+-- name: look_around
+-- Locks the rows of nodes whose session lock is free, and their leases; skips those that are locked.
+select * from {schema}.look_around(%s, %s, %s, %s);
+
+-- name: leave_node
+-- Locks the node's row and its leases.
+select {schema}.leave_node(%s, %s, %s);
+
+-- name: tell_nodes
+-- Locks nothing but the server's queue of notifications, at its commit, which writes nothing.
+select pg_notify(%s, %s);
+
+-- name: session
+-- Locks nothing.
+select pg_backend_pid();
