@@ -115,8 +115,15 @@ class Published:
         return [schema] if body is None else [schema, model_schema(body, self._annotations, despite_code=True)]
 
     def marked(self, name: str) -> list[str]:
-        """The members of a contract that are marked sensitive, as they are published."""
-        properties = self.schema(name).get("properties", {})
+        """The members of a contract that are marked sensitive, as they are published.
+
+        Of an opaque one as they are written: a mark has to be seen in any case.
+        """
+        schema = self._told(name)[-1]
+        contract = self.program.contracts.get(name)
+        if OPAQUE in schema and contract is not None:
+            return sorted(member.name for member in contract.fields if member.is_sensitive)
+        properties = schema.get("properties", {})
         return sorted(member for member, schema in properties.items() if schema.get(SENSITIVE) is True)
 
     def _derived(self, name: str) -> Schema:

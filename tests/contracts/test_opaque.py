@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from flowx_compiler.build import analyse
+from flowx_compiler.contracts.published import Published
 from flowx_compiler.contracts.shape import OPAQUE
 from flowx_compiler.link.sources import SourceFile
 from tests.contracts.oracle import derived
@@ -173,6 +174,18 @@ def test_a_mark_stays_on_what_is_opaque() -> None:
     properties = found["m.Model"]["properties"]
     assert properties["a"] == {OPAQUE: "Weight is not part of the project", "sensitive": True}
     assert properties["b"]["sensitive"] is True
+
+
+@pytest.mark.parametrize(
+    "because",
+    ["@model_validator(mode='before')\n    def f(cls, data):\n        return data", "b: int = made()"],
+)
+def test_marks_of_a_contract_that_is_opaque_are_known_all_the_same(because: str) -> None:
+    text = f"{IMPORTS}\nclass Model(Contract):\n    a: Sensitive[str]\n    {because}\n"
+    published = Published.of(analyse([SourceFile("m", "m.py", text.encode())]).program)
+
+    assert OPAQUE in published.schema("m.Model")
+    assert published.marked("m.Model") == ["a"]
 
 
 def test_a_mark_given_to_a_generic_is_in_that_contract_alone() -> None:
