@@ -11,7 +11,7 @@ from flowx_compiler.emit.expressions import fits, returned, written
 from flowx_compiler.emit.layout import WIDTH, Bracketed, Item, Piece, call, flat, lay_out, sequence, text
 from flowx_compiler.lower import plan_model as plan
 from flowx_compiler.lower.spelling import type_text
-from flowx_compiler.model import Capability, Contract, CronTrigger, Event, MergeRule, Signal, TypeExpr
+from flowx_compiler.model import Capability, Contract, CronTrigger, Event, HttpTrigger, MergeRule, Signal, TypeExpr
 from flowx_runtime.plan import FORMAT, format_duration, parse_duration
 
 _AUTHORING: Final = frozenset({"Merge", "MissedFire", "Profile", "SubFlowMode"})
@@ -125,6 +125,7 @@ class _Writer:
             on_failure=sequence(failure) if failure else None,
             returns=None if model.returns is None else model.returns.name,
             schedules=sequence([self._schedule(trigger) for trigger in model.schedules]) if model.schedules else None,
+            routes=sequence([self._route(trigger) for trigger in model.routes]) if model.routes else None,
         )
         types = f"{self._type(model.input)}, {self._type(model.output)}"
         statement = lay_out(f"PLAN: Final[Plan[{types}]] = ", made)
@@ -223,6 +224,15 @@ class _Writer:
             time_zone=text(trigger.time_zone),
             missed_fire=f"MissedFire.{trigger.missed_fire.upper()}",
             jitter=None if trigger.jitter is None else self._duration(parse_duration(trigger.jitter)),
+        )
+
+    def _route(self, trigger: HttpTrigger) -> Piece:
+        self._runtime.add("Route")
+        return call(
+            "Route",
+            method=text(trigger.method.upper()),
+            path=text(trigger.route),
+            idempotent="True" if trigger.idempotent else None,
         )
 
     def _signal(self, signal: Signal) -> Bracketed:

@@ -68,6 +68,7 @@ def lower(program: Program, flow: Flow) -> PlanModel:
         returns=returns,
         on_failure=on_failure,
         schedules=tuple(trigger for trigger in flow.triggers if isinstance(trigger, model.CronTrigger)),
+        routes=tuple(trigger for trigger in flow.triggers if isinstance(trigger, model.HttpTrigger)),
         capabilities=capabilities,
         with_steps=frozenset(item.name for item in capabilities if has_steps(program, item)),
         contracts=contracts,

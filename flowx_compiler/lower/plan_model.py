@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias, assert_never
 
-from flowx_compiler.model import Capability, Contract, CronTrigger, Event, MergeRule, Policy, Signal, TypeExpr
+from flowx_compiler.model import (
+    Capability,
+    Contract,
+    CronTrigger,
+    Event,
+    HttpTrigger,
+    MergeRule,
+    Policy,
+    Signal,
+    TypeExpr,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +257,7 @@ class PlanModel:
     returns: Lifted | None
     on_failure: tuple[FailureEmit, ...]
     schedules: tuple[CronTrigger, ...]
+    routes: tuple[HttpTrigger, ...]
     capabilities: tuple[Capability, ...]
     """Every capability the plan calls, in order of first use."""
     with_steps: frozenset[str]

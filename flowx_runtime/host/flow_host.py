@@ -231,6 +231,15 @@ class FlowHost:
             if self._journal is not None:
                 await self._journal.close()
 
+    @property
+    def current_plans(self) -> tuple[AnyPlan, ...]:
+        """The plan of each flow that a new instance starts under."""
+        return tuple(self._plans.all_current)
+
+    def find_plan(self, flow_id: str, version: str) -> AnyPlan | None:
+        """The plan of exactly this version, if this host has it."""
+        return self._plans.find(flow_id, version)
+
     async def run(
         self,
         plan: AnyPlan | str,
@@ -389,7 +398,9 @@ class FlowHost:
                 raise self._refusal(instance_id, refused)
             children = children_waited_for(history.instance.waits)
             await self._go_back_now(instance_id)
-            for child in children:
+            # A parent ends after its children: it may wait for one now that it did not wait for before.
+            now = await self.inspect(instance_id)
+            for child in dict.fromkeys((*children, *children_waited_for(now.instance.waits))):
                 await self._cancel_child(child, reason)
             return await self.outcome(instance_id)
 

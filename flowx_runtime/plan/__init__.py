@@ -22,6 +22,7 @@ from flowx_runtime.plan.nodes import (
     Switch,
 )
 from flowx_runtime.plan.plan import FORMAT, FailureEmit, InvalidPlan, Plan
+from flowx_runtime.plan.routes import Route
 from flowx_runtime.plan.schedules import Schedule
 from flowx_runtime.plan.uses import CapabilityUse, ContractUse, EventUse, SignalUse
 
@@ -46,6 +47,7 @@ __all__ = [
     "Parallel",
     "Plan",
     "Poll",
+    "Route",
     "Schedule",
     "SignalUse",
     "Step",

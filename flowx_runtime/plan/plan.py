@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final, Generic, TypeVar
 from flowx_runtime.authoring.errors import FlowxError
 from flowx_runtime.authoring.vocabulary import Profile
 from flowx_runtime.plan.nodes import ForEach, Lifted, Node, Parallel, Poll, Step, Switch, suspends, targets
+from flowx_runtime.plan.routes import Route, route_problem
 from flowx_runtime.plan.schedules import Schedule
 from flowx_runtime.plan.uses import ContractUse, EventUse
 
@@ -62,6 +63,8 @@ class Plan(Generic[In, Out]):
     on_failure: tuple[FailureEmit, ...] = ()
     schedules: tuple[Schedule, ...] = ()
     """When it starts by itself. Not in the digest: a running instance does not care what started it."""
+    routes: tuple[Route, ...] = ()
+    """Which requests start it; likewise."""
 
     def __post_init__(self) -> None:
         for problem in _problems(self):
@@ -79,6 +82,12 @@ def _problems(plan: Plan[Any, Any]) -> Iterator[str]:
             yield f"it has the schedule {schedule.cron!r}, which needs a durable profile"
         if schedule.jitter is not None and schedule.jitter <= timedelta(0):
             yield f"the jitter of the schedule {schedule.cron!r} is no time at all"
+    for route in plan.routes:
+        problem = route_problem(route.method, route.path)
+        if problem is not None:
+            yield problem
+        if route.idempotent and plan.profile is not Profile.DURABLE:
+            yield f"its route {route.path!r} is idempotent, which needs a durable profile"
     end = len(plan.nodes)
     names: set[str] = set()
     for position, node in enumerate(plan.nodes):

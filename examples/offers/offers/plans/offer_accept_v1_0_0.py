@@ -16,6 +16,7 @@ from flowx_runtime.plan import (
     Delay,
     Fail,
     Plan,
+    Route,
     SignalUse,
     Step,
     duration,
@@ -104,4 +105,5 @@ PLAN: Final[Plan[OfferToAccept, AcceptedOffer]] = Plan(
         Step(index=4, name="onboarding.start", capability=ONBOARDING_START),
     ),
     returns=returns,
+    routes=(Route(method="POST", path="/api/v1/offers"),),
 )

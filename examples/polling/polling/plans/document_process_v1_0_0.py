@@ -17,6 +17,7 @@ from flowx_runtime.plan import (
     Fail,
     Plan,
     Poll,
+    Route,
     SignalUse,
     Step,
     duration,
@@ -156,4 +157,5 @@ PLAN: Final[Plan[SubmitDocument, DocumentResult]] = Plan(
         ),
     ),
     returns=returns,
+    routes=(Route(method="POST", path="/api/v1/documents", idempotent=True),),
 )

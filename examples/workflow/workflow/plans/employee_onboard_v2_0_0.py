@@ -20,6 +20,7 @@ from flowx_runtime.plan import (
     Jump,
     Parallel,
     Plan,
+    Route,
     Step,
     SubFlow,
     Switch,
@@ -394,4 +395,5 @@ PLAN: Final[Plan[OnboardEmployee, OnboardingResult]] = Plan(
         ),
     ),
     returns=returns,
+    routes=(Route(method="POST", path="/api/v1/onboarding", idempotent=True),),
 )

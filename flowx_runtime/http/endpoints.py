@@ -1,0 +1,158 @@
+"""What each route does: start, deliver, look."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+from uuid import UUID, uuid4
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from flowx_runtime.authoring.authorization import Anonymous, Caller, Internal, Public
+from flowx_runtime.authoring.errors import FlowxError
+from flowx_runtime.engine.authority import NotAuthenticated, refusal_at_start, stance_of
+from flowx_runtime.host.outcome import Outcome
+from flowx_runtime.http import answers
+from flowx_runtime.http.authentication import Authenticator
+from flowx_runtime.http.bodies import read_contract
+from flowx_runtime.http.problems import Refused, problem, status_of_refusal
+from flowx_runtime.journal.records import History
+from flowx_runtime.plan.nodes import AwaitSignal, Poll, Step
+from flowx_runtime.plan.plan import Plan
+from flowx_runtime.plan.routes import Route
+from flowx_runtime.plan.uses import SignalUse
+
+_KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
+_CORRELATION: Final = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
+
+
+class Flows(Protocol):
+    """What the routes need of a host."""
+
+    async def run(self, plan: Any, input: Any, **options: Any) -> Outcome: ...
+
+    async def signal(self, instance_id: UUID, message: Any, *, delivery_id: str | None = None) -> None: ...
+
+    async def inspect(self, instance_id: UUID) -> History: ...
+
+    def find_plan(self, flow_id: str, version: str) -> Plan[Any, Any] | None: ...
+
+
+class FlowEndpoints:
+    """The routes of one flow."""
+
+    def __init__(
+        self, host: Flows, plan: Plan[Any, Any], route: Route, *, authenticate: Authenticator, body_limit: int
+    ) -> None:
+        self._host = host
+        self._plan = plan
+        self._route = route
+        self._authenticate = authenticate
+        self._body_limit = body_limit
+        self.signals = signals_of(plan)
+
+    async def start(self, request: Request) -> Response:
+        """Start the flow, and answer as soon as it has ended or parked."""
+        caller = await self._caller(request)
+        refused = refusal_at_start(self._plan, caller, self._host.find_plan)
+        if refused is not None:
+            # Before the body is read: who may not start it is not told what is wrong with it.
+            raise Refused(401 if isinstance(refused, NotAuthenticated) else 403, refused.code, str(refused))
+        key = self._key(request, caller)
+        input = await read_contract(request, self._plan.input, limit=self._body_limit)
+        correlation_id = correlation_of(request)
+        outcome = await self._host.run(
+            self._plan, input, idempotency_key=key, caller=caller, correlation_id=correlation_id
+        )
+        return answers.started(outcome, _base(request, self._route), correlation_id)
+
+    async def look(self, request: Request) -> Response:
+        """Say how an instance stands."""
+        await self._admit(request)
+        return answers.state(await self._instance(request), _base(request, self._route))
+
+    def deliver(self, signal: SignalUse) -> Callable[[Request], Any]:
+        """Deliver a signal to an instance."""
+
+        async def delivering(request: Request) -> Response:
+            await self._admit(request)
+            instance_id = (await self._instance(request)).instance.instance_id
+            message = await read_contract(request, signal.type, limit=self._body_limit)
+            delivery_id = request.headers.get("idempotency-key")
+            if delivery_id is not None and not _KEY.fullmatch(delivery_id):
+                raise Refused(400, "request.idempotency_key", "an Idempotency-Key is 1 to 200 visible characters")
+            await self._host.signal(instance_id, message, delivery_id=delivery_id)
+            history = await self._host.inspect(instance_id)
+            return answers.delivered(instance_id, history, _base(request, self._route))
+
+        return delivering
+
+    async def _caller(self, request: Request) -> Caller:
+        return await self._authenticate(request) or Anonymous()
+
+    async def _admit(self, request: Request) -> None:
+        """Let in who is signed in; anybody, where anybody may start the flow."""
+        first = self._plan.nodes[0]
+        stance = stance_of(first.capability) if isinstance(first, Step) else None
+        if isinstance(await self._caller(request), Anonymous) and not isinstance(stance, Public | Internal):
+            raise Refused(401, NotAuthenticated.code, "an instance of this flow is for signed-in callers")
+
+    def _key(self, request: Request, caller: Caller) -> str | None:
+        """The key that makes a repeated start one start: the caller's own, so that nobody is given another's answer."""
+        given = request.headers.get("idempotency-key")
+        if given is None:
+            if self._route.idempotent:
+                raise Refused(400, "request.idempotency_key", "send an Idempotency-Key header with this request")
+            return None
+        if not _KEY.fullmatch(given):
+            raise Refused(400, "request.idempotency_key", "an Idempotency-Key is 1 to 200 visible characters")
+        if not self._route.idempotent:
+            return None
+        return f"anonymous/{given}" if isinstance(caller, Anonymous) else f"principal/{caller.name}/{given}"
+
+    async def _instance(self, request: Request) -> History:
+        """The instance of this flow that the path names."""
+        unknown = Refused(404, "flow.unknown_instance", "there is no such instance of this flow")
+        try:
+            instance_id = UUID(request.path_params["instance_id"])
+        except ValueError as error:
+            raise unknown from error
+        history = await self._host.inspect(instance_id)
+        if history.instance.flow_id != self._plan.flow_id:
+            raise unknown
+        return history
+
+
+def signals_of(plan: Plan[Any, Any]) -> tuple[SignalUse, ...]:
+    """Every signal that a wait of the flow takes."""
+    found: dict[str, SignalUse] = {}
+    for node in plan.nodes:
+        if isinstance(node, AwaitSignal | Poll) and node.signal is not None:
+            found.setdefault(node.signal.id, node.signal)
+    return tuple(found.values())
+
+
+def correlation_of(request: Request) -> str:
+    """What ties records to a request: what the client says, if it is harmless, else something new."""
+    kept: str | None = getattr(request.state, "correlation_id", None)
+    if kept is None:
+        given = request.headers.get("x-correlation-id", "")
+        kept = given if _CORRELATION.fullmatch(given) else uuid4().hex
+        request.state.correlation_id = kept
+    return kept
+
+
+def refuse(request: Request, error: Exception) -> Response:
+    """The answer to a request that came to an exception we know."""
+    correlation_id = correlation_of(request)
+    if isinstance(error, Refused):
+        return problem(error.status, error.code, error.detail, correlation_id, errors=error.errors)
+    assert isinstance(error, FlowxError)
+    return problem(status_of_refusal(error), error.code, str(error), correlation_id)
+
+
+def _base(request: Request, route: Route) -> str:
+    """The route's path as the client sees it, under whatever the application is mounted at."""
+    return f"{request.scope.get('root_path', '').rstrip('/')}{route.path}"
