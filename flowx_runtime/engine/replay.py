@@ -16,7 +16,9 @@ from uuid import UUID
 from flowx_runtime.authoring.vocabulary import SubFlowMode
 from flowx_runtime.engine import failures
 from flowx_runtime.engine.bag import Bag
+from flowx_runtime.engine.beside_the_path import is_forgone, waits_that_are_over
 from flowx_runtime.engine.clock import pause_for_real
+from flowx_runtime.engine.composition import JOINED
 from flowx_runtime.engine.documents import Documents, shown
 from flowx_runtime.engine.failures import FlowFailure
 from flowx_runtime.engine.frame import Frame, Moved, Waits
@@ -296,9 +298,10 @@ async def _first_difference(
     except _Differs as differs:
         return differs.difference
     passed = done.keys_asked | failed.keys_asked
+    joined = [row for row in history.rows if row.capability_id == JOINED]
     for row in history.rows:
         is_undo = row.outcome is RowOutcome.COMPENSATED or is_undo_of_child(row.scope)
-        if not is_undo and (row.scope, row.step_id) not in passed:
+        if not is_undo and (row.scope, row.step_id) not in passed and not is_forgone(plan, row, joined):
             return Difference(row.scope, row.step_id, _named(row), _where(ending))
     return _of_undo(session, history) or _of_ending(walker, frame, history, ending)
 
@@ -328,7 +331,8 @@ def _of_ending(walker: _ReplayWalker, frame: Frame, history: History, ending: Wa
     if instance.error is not None:
         return _of_projection(walker, frame, says) if instance.state is not State.COMPLETED else None
     if instance.state is State.SUSPENDED:
-        return Difference("", last, says, "nothing more to do")
+        is_going_on = waits_that_are_over(walker.session.plan, instance.waits, walker.session.done)
+        return None if is_going_on else Difference("", last, says, "nothing more to do")
     returns, contract = walker.session.plan.returns, walker.session.plan.output
     if returns is None or contract is None or instance.output is None:
         return None
@@ -351,7 +355,9 @@ def _of_rest(walker: _ReplayWalker, state: State, says: str, ending: Waits, hist
     node = walker.session.plan.nodes[first.step_id]
     if state is State.SUSPENDED:
         recorded, today = ({(wait.scope, wait.step_id) for wait in waits} for waits in (instance.waits, ending))
-        other = sorted(today - recorded) or sorted(recorded - today)
+        over = waits_that_are_over(walker.session.plan, instance.waits, walker.session.done)
+        # While it goes on from one of several waits, what it comes to is not recorded yet.
+        other = sorted(recorded - over - today) or (sorted(today - recorded) if not over else [])
         if other:
             return Difference(*other[0], f"waits at {sorted(recorded)}", f"waits at {sorted(today)}")
         return None
