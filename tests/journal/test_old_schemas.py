@@ -139,8 +139,8 @@ async def test_a_migration_that_is_killed_leaves_the_version_it_found(
     await migrate_to(version, connection, schema, monkeypatch)
     instance_id = await OldDatabase(connection, schema).has("Suspended")
     async with connection.transaction():
-        # Whatever it alters is in use: it waits there, in the middle of what it does.
-        await connection.execute(f"lock table {schema}.flow_instance, {schema}.flow_step in share mode".encode())
+        # It can read what version there is, and waits when it has done the next step and would say so.
+        await connection.execute(f"lock table {schema}.schema_migration in share mode".encode())
         migrating = asyncio.create_task(PostgresJournal.open(postgres_dsn, schema=schema))
         killed = 0
         while not killed:

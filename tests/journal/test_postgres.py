@@ -111,7 +111,9 @@ async def test_every_key_begins_with_the_instance(journal, connection, schema) -
     )
     keys = dict(await cursor.fetchall())
     assert keys.pop("schema_migration") == "version"
-    assert keys.pop("flow_schedule") == "flow_id"  # belongs to no instance
+    # What belongs to no instance.
+    assert keys.pop("flow_schedule") == "flow_id"
+    assert keys.pop("flow_node") == "owner"
     assert len(keys) >= 7
     assert set(keys.values()) == {"instance_id"}
 
