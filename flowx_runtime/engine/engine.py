@@ -180,7 +180,7 @@ class Engine:
             waits = await walker.walk(frame, 0, len(session.plan.nodes))
             if waits:
                 await session.park(waits)
-                if session.cancel_reason is not None:
+                if session.cancel_reason is not None and not session.is_stopping:
                     self.hint()  # it was asked for while this pass went to its wait
                 return Ended(session.instance_id, State.SUSPENDED, waits=waits)
             return await self._complete(walker, frame)
@@ -219,8 +219,8 @@ class Engine:
         session = walker.session
         if failed.row is not None:
             session.record(failed.row, taken=failed.taken)
-        if session.cancel_reason is not None:
-            await self._cancel_children(session, session.cancel_reason)
+        if session.open_children:
+            await self._cancel_children(session, failed.error)
         session.stage(self._failure_events(walker, frame, failed.error))
         if not session.undo_stack:
             state = _final_state(session, failed.error, is_clean=True)
@@ -235,13 +235,15 @@ class Engine:
         await session.end(state, error=error)
         return self._ended(session, state, error=error)
 
-    async def _cancel_children(self, session: Session, reason: str) -> None:
-        """Ask the same of the children it was parked on, before it ends and nobody remembers them."""
+    async def _cancel_children(self, session: Session, error: StoredError) -> None:
+        """Cancel the children that are still open, before it ends and nobody remembers them."""
         assert self._journal is not None
-        for child in session.waited_for_children:
-            await self._journal.request_cancel(child, reason)
-        if session.waited_for_children:
-            self.hint()
+        reason = session.cancel_reason
+        for child in sorted(session.open_children):
+            await self._journal.request_cancel(
+                child, f"its parent failed with {error.code}" if reason is None else reason
+            )
+        self.hint()
 
     def _failure_events(self, walker: Walker, frame: Frame, error: StoredError) -> list[StagedEvent]:
         """The events of `emit_on_failure`; one that cannot be made must not hide why the flow failed."""

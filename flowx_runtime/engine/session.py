@@ -94,8 +94,10 @@ class Session:
         """How many inline parents it has; `None` where that is still to be looked up."""
         self.cancel_reason: str | None = None
         """Somebody asked to cancel the instance: it stops at the next boundary and goes back."""
-        self.waited_for_children: tuple[UUID, ...] = ()
-        """The children it was parked on when this pass began."""
+        self.open_children: set[UUID] = set()
+        """The inline children that were begun and have not been joined, as far as this pass knows."""
+        self.is_stopping = False
+        """It is to end, and waits only for a child to do so first."""
         self.correlation_id = ""
         self.tenant_id: str | None = None
         self.parent: Parent | None = None
@@ -149,7 +151,7 @@ class Session:
         session.state = instance.state
         session.error = instance.error
         session.cancel_reason = instance.cancel_reason
-        session.waited_for_children = children_waited_for(instance.waits)
+        session.open_children = set(children_waited_for(instance.waits))
         session.correlation_id = instance.correlation_id
         session.tenant_id = instance.tenant_id
         if instance.parent_instance_id is not None and instance.parent_step_id is not None:

@@ -99,10 +99,13 @@ class Children:
         known = session.failed.get(key)
         if known is not None and known.error is not None:
             raise FlowFailure(known.error)
-        walker.check_deadline()
-        request = walker.ask(node.request, frame.bag, failures.MAP_FAILED)
         await session.flush()
-        walker.check_cancelled()
+        stopped = walker.stopped()
+        if stopped is not None:
+            if is_inline and session.is_durable:
+                return await self._stop(walker, frame, node, plan, stopped)
+            raise stopped
+        request = walker.ask(node.request, frame.bag, failures.MAP_FAILED)
         if session.is_durable or plan.profile is Profile.DURABLE:
             return await self._in_journal(walker, frame, node, plan, request)
         return await self._in_memory(walker, frame, node, plan, request)
@@ -122,6 +125,8 @@ class Children:
             await self._refuse_too_deep(session, node)
         new = self._new_instance(session, frame, node, plan, request)
         child = new.instance_id
+        if is_inline and session.is_durable:
+            session.open_children.add(child)
         started = await journal.start(new, owner=self._runner.owner, ttl=self._runner.lease_ttl)
         if not is_inline:
             if started.lease is not None:
@@ -143,9 +148,36 @@ class Children:
         self._join(walker, frame, node, plan, ended)
         return node.index + 1
 
+    async def _stop(
+        self, walker: Walker, frame: Frame, node: SubFlow, plan: Plan[Any, Any], stopped: FlowFailure
+    ) -> Moved:
+        """End where a child may have been begun: not before it has ended, and with what it has done to be undone.
+
+        Raises:
+            FlowFailure: `stopped`, where there is no child, or it has ended.
+        """
+        session, journal = walker.session, self._journal
+        assert journal is not None
+        child = child_id(session.instance_id, frame.scope, node.index)
+        history = await journal.read(child)
+        if history is None:
+            raise stopped
+        if history.instance.state is State.COMPLETED:
+            self._join(walker, frame, node, plan, _ended(history))
+        if history.instance.state.is_terminal:
+            session.open_children.discard(child)
+            raise stopped
+        if session.cancel_reason is not None:
+            await journal.request_cancel(child, session.cancel_reason)
+            self._runner.hint()
+        # Where the time is up, the child's is too: it stops by itself.
+        session.is_stopping = True
+        return (Wait(frame.scope, node.index, self._now() + _LOOK_AGAIN, f"{CHILD_FINISHED}{child}"),)
+
     def _join(self, walker: Walker, frame: Frame, node: SubFlow, plan: Plan[Any, Any], ended: Ended) -> None:
         """Make the child's end the parent's row, and take the delivery that its last commit left for us."""
         session, child = walker.session, ended.instance_id
+        session.open_children.discard(child)
         taken = session.take(f"{CHILD_FINISHED}{child}")
         if taken is None and session.is_durable:
             taken = Delivery(f"child/{child}", f"{CHILD_FINISHED}{child}", "{}")

@@ -94,6 +94,14 @@ class Walker:
                 failures.DEADLINE_EXCEEDED, Category.UNAVAILABLE, f"the flow had until {deadline.isoformat()}"
             )
 
+    def stopped(self) -> FlowFailure | None:
+        """Why the flow may do nothing more, if it may not."""
+        try:
+            self.check_deadline()
+        except FlowFailure as failed:
+            return failed
+        return None
+
     def check_cancelled(self) -> None:
         """Fail a flow that somebody asked to cancel."""
         reason = self.session.cancel_reason

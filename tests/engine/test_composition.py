@@ -13,6 +13,7 @@ from engine_plans import (
     SIGNED,
     UPLOAD,
     Job,
+    NotInTime,
     OcrCompleted,
     Refused,
     Result,
@@ -24,7 +25,7 @@ from engine_plans import (
     plan,
     upload,
 )
-from engine_scene import Crash, Scene
+from engine_scene import TTL, Crash, Scene
 
 from flowx_runtime import Completed, Failed, Suspended
 from flowx_runtime.authoring.contracts import Contract
@@ -32,7 +33,7 @@ from flowx_runtime.authoring.merge import Merge
 from flowx_runtime.authoring.vocabulary import Profile, SubFlowMode
 from flowx_runtime.engine.side_by_side import side_by_side
 from flowx_runtime.journal.records import State
-from flowx_runtime.plan import AwaitSignal, Delay, ForEach, Parallel, Plan, Step, SubFlow
+from flowx_runtime.plan import AwaitSignal, Delay, Fail, ForEach, Parallel, Plan, Step, SubFlow
 
 ORDER = Submit(document_id="o")
 DAY = timedelta(days=1)
@@ -506,3 +507,78 @@ async def test_a_child_has_no_longer_than_its_parent_and_a_detached_one_its_own_
     detached = Scene(parent_plan(SubFlowMode.DETACHED, deadline=DAY), waits)
     await run(detached)
     assert (await instances(detached))["child"].deadline_at == detached.clock.now() + 3 * DAY
+
+
+def around_a_child(**changes: Any) -> Plan[Any, Any]:
+    return plan(
+        archive(0),
+        SubFlow(1, "child", "child", "1.0.0", lambda ctx: Submit(document_id="c")),
+        AwaitSignal(2, "signed", SIGNED, 7 * DAY),
+        **changes,
+    )
+
+
+UNDONE = ["offer.unarchive(c)", "ocr.cancel(job-c)", "offer.unarchive(o)"]
+
+
+@pytest.mark.parametrize("ending", [State.CANCELLED, State.TIMED_OUT])
+async def test_a_child_that_ended_without_its_parent_knowing_is_undone_with_it(ending: State):
+    scene = Scene(around_a_child(deadline=DAY), child_plan())
+    # The commits: the parent's first step, the child's first, the child's second with its end; then the parent's.
+    scene.journal.crash_after.add(2)
+    with pytest.raises(Crash):
+        await run(scene)
+    found = await instances(scene)
+    assert found["child"].state is State.COMPLETED
+    parent = found["document.process"].instance_id
+    assert await scene.rows(parent) == ["|0|offer.archive|Success"]
+    if ending is State.CANCELLED:
+        scene.clock.advance(TTL)
+        await scene.new_host().cancel(parent)
+    else:
+        scene.clock.advance(DAY)
+        await scene.new_host().sweep_once()
+    assert await scene.state(parent) is ending
+    assert scene.world.effects[-3:] == UNDONE
+
+
+async def test_a_parent_ends_after_the_child_that_somebody_else_works_on():
+    scene = Scene(around_a_child(), child_plan(upload(0), AwaitSignal(1, "signed", SIGNED, DAY), archive(2)))
+    outcome = await run(scene)
+    child = (await instances(scene))["child"].instance_id
+    asked = asyncio.Event()
+    stops: list[State] = []
+
+    async def cancels_the_parent(request: Submit, ctx: Any) -> Any:
+        await scene.new_host().cancel(outcome.instance_id)
+        stops.append(await scene.state(outcome.instance_id))
+        asked.set()
+        return Ticket(ticket="late")
+
+    # Its last step is under way when its parent is cancelled: it completes, and is undone.
+    busy = scene.new_host(substitutes={"offer.archive": cancels_the_parent})
+    await busy.signal(child, Signed(by="ada"))
+    assert asked.is_set()
+    assert stops == [State.SUSPENDED]
+    assert await scene.state(outcome.instance_id) is State.CANCELLED
+    assert (await instances(scene))["child"].state in {State.COMPLETED, State.CANCELLED}
+    assert scene.world.effects[-3:] == UNDONE
+
+
+async def test_a_branch_that_fails_leaves_no_child_of_another_branch_waiting():
+    forked = plan(
+        Parallel(0, (1, 2), 4, Merge.ALL_MUST_SUCCEED),
+        SubFlow(1, "child", "child", "1.0.0", lambda ctx: Submit(document_id="c")),
+        Delay(2, "rest", DAY),
+        Fail(3, NotInTime),
+        archive(4),
+    )
+    scene = Scene(forked, child_plan(upload(0), AwaitSignal(1, "signed", SIGNED, 7 * DAY)))
+    outcome = await run(scene)
+    await scene.wake()
+    await scene.host.sweep_once()
+    found = await instances(scene)
+    assert found["document.process"].state is State.FAILED
+    assert (await scene.host.outcome(outcome.instance_id)).error.code == "document.not_read_in_time"
+    assert found["child"].state is State.CANCELLED
+    assert scene.world.effects == ["ocr.upload(c)", "ocr.cancel(job-c)"]
