@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from pydantic import VERSION
+
 from flowx_compiler.contracts.published import Published
 from flowx_compiler.contracts.shape import OPAQUE
 from flowx_compiler.link import link
@@ -25,6 +27,8 @@ from flowx_compiler.link.sources import SourceFile, Sources
 from flowx_compiler.read.file_reader import FileReader
 from flowx_compiler.syntax import Module
 
+IS_OLDER = tuple(map(int, VERSION.split(".")[:2])) < (2, 13)
+"""Older versions of pydantic do not say in a schema what a model's configuration says of texts and of aliases."""
 _SILENT = {"title", "description", "default", "examples", "deprecated", "$defs", "sensitive"}
 
 
@@ -144,7 +148,7 @@ def _normalised(schema: dict[str, Any]) -> dict[str, Any]:
         return _normalised({**found, "anyOf": flat})
     if {item.get("type") for item in alternatives if isinstance(item, dict)} >= {"number", "string"}:
         found["anyOf"] = [
-            _without(item, "pattern") if item.get("type") == "string" and "d*" in item.get("pattern", "") else item
+            _without(item, "pattern") if item.get("type") == "string" and "[+-]?0*" in item.get("pattern", "") else item
             for item in alternatives
         ]
     return found

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from tests.contracts.oracle import IS_OLDER
+
 HEADER = "from __future__ import annotations\n\nfrom tests.contracts.corpus.parts import *\n"
 SCALARS = (
     *(
@@ -85,7 +87,7 @@ CONFIGURATIONS = (
     "    model_config = ConfigDict(extra='allow', frozen=True)\n",
     "    model_config = ConfigDict(alias_generator=to_camel)\n",
     "    model_config = {'alias_generator': to_pascal, 'title': 'Other'}\n",
-    "    model_config = ConfigDict(str_max_length=30)\n",
+    *(() if IS_OLDER else ("    model_config = ConfigDict(str_max_length=30)\n",)),
 )
 
 
