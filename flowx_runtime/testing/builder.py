@@ -13,8 +13,9 @@ from flowx_runtime.outbox.publisher import Publisher
 from flowx_runtime.plan.catalog import Catalog
 from flowx_runtime.plan.plan import Plan
 from flowx_runtime.testing.answers import Substitute
+from flowx_runtime.testing.calls import uses_of
 from flowx_runtime.testing.errors import TestSetupError
-from flowx_runtime.testing.flow_test_host import FlowTestHost, uses_of
+from flowx_runtime.testing.flow_test_host import FlowTestHost
 from flowx_runtime.testing.node import Interrupts
 from flowx_runtime.testing.surroundings import SURROUNDINGS
 from flowx_runtime.testing.virtual_time import VirtualClock

@@ -182,6 +182,12 @@ class Ledger:
         waits = [wait for each, waits in self.waits.items() if each not in taken_up for wait in waits]
         return min((wait.wake_at for wait in waits), default=None)
 
+    def step_name(self, instance_id: UUID, step_id: int) -> str:
+        """What an instance's plan calls a node; of a poll, what it asks."""
+        plan = self.plan_of(self.flows[instance_id])
+        names = [] if plan is None else [getattr(node, "name", "") for node in plan.nodes[step_id : step_id + 2]]
+        return next(filter(None, names), f"node {step_id}")
+
     def is_under_way(self, instance_id: UUID) -> bool:
         """Whether an instance has neither parked nor ended."""
         state = self.states.get(instance_id)

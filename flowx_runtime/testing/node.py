@@ -99,7 +99,7 @@ class Node:
         self.tokens: dict[UUID, int] = {}
         """The leases it holds."""
         self.left: list[asyncio.Task[Any]] = []
-        """The tasks it left when it died."""
+        """The tasks it left when it died: kept, so that nothing ends them before everything is cleared away."""
         self._timers: list[Timer] = []
 
     def beat(self) -> None:
@@ -213,10 +213,6 @@ class Node:
             _UNDER_WAY.reset(under_way)
         self.ledger.end(call, answer=given)
         return given
-
-    def bury(self, task: asyncio.Task[Any]) -> None:
-        """Keep a task that goes no further until everything is cleared away."""
-        self.left.append(task)
 
 
 class _UntilDeath:

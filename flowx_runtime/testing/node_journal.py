@@ -6,6 +6,7 @@ over, as on a server that notices a broken session.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar
@@ -38,7 +39,10 @@ _NEVER: Final = timedelta(days=36_500)
 
 
 class NodeJournal:
-    """A journal as one node sees it. What it does not know of it hands on as it is."""
+    """A journal as one node sees it. A question it does not know it hands on; it has no other features.
+
+    So nodes have no presence, for instance: they hear of each other by the sweeps alone, when the test moves time.
+    """
 
     def __init__(self, store: Journal, node: Node) -> None:
         self._store = store
@@ -47,8 +51,8 @@ class NodeJournal:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._store, name)
-        if not callable(found):
-            return found
+        if not inspect.iscoroutinefunction(found):
+            raise AttributeError(f"{type(self._store).__name__}.{name} is not for the nodes of a test")
 
         async def asked(*arguments: Any, **named: Any) -> Any:
             return await self._read(lambda: found(*arguments, **named))

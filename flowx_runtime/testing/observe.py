@@ -65,8 +65,8 @@ async def observe(
             row_of(history.instance.flow_id, row, is_call=_is_call(plans, history, row.step_id, row.capability_id))
             for _, history, row in rows
         ),
-        waits=tuple(dict.fromkeys(_waited(histories, ledger, plans))),
-        open_waits=tuple(_named(plans[instance.flow_id], wait) for wait in instance.waits),
+        waits=tuple(dict.fromkeys(_waited(histories, ledger))),
+        open_waits=tuple(_named(ledger, instance_id, wait) for wait in instance.waits),
         events=tuple(events),
         leases_held=leases,
         once=tuple(once),
@@ -87,18 +87,16 @@ def _is_call(plans: Mapping[str, Plan[Any, Any]], history: History, step: int, c
     return isinstance(node, Step) and node.capability.id == capability
 
 
-def _waited(histories: list[History], ledger: Ledger, plans: Mapping[str, Plan[Any, Any]]) -> Iterator[Waited]:
-    flows = {history.instance.instance_id: history.instance.flow_id for history in histories}
+def _waited(histories: list[History], ledger: Ledger) -> Iterator[Waited]:
+    family = {history.instance.instance_id for history in histories}
     for _, commit in ledger.commits:
-        if commit.instance_id in flows and commit.state is State.SUSPENDED:
+        if commit.instance_id in family and commit.state is State.SUSPENDED:
             for wait in commit.waits:
-                yield _named(plans[flows[commit.instance_id]], wait)
+                yield _named(ledger, commit.instance_id, wait)
 
 
-def _named(plan: Plan[Any, Any], wait: Wait) -> Waited:
-    node = plan.nodes[wait.step_id]
-    name = getattr(node, "name", "") or getattr(plan.nodes[min(wait.step_id + 1, len(plan.nodes) - 1)], "name", "")
-    return Waited(name, wait.scope, wait.wake_at, wait.signal_id)
+def _named(ledger: Ledger, instance_id: UUID, wait: Wait) -> Waited:
+    return Waited(ledger.step_name(instance_id, wait.step_id), wait.scope, wait.wake_at, wait.signal_id)
 
 
 def _trace_in_memory(instance_id: UUID, outcome: Outcome, ledger: Ledger) -> Trace:

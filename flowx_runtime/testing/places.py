@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -37,6 +38,13 @@ def may_overlap(plan: Plan[Any, Any], one: tuple[int, str], other: tuple[int, st
             case Poll():
                 continue
     return False
+
+
+def names_of(plan: Plan[Any, Any]) -> Iterator[str]:
+    """What a test may call the steps of a plan: names, and ids of capabilities and signals."""
+    for node in plan.nodes:
+        parts = [getattr(node, part, None) for part in ("capability", "compensation", "signal")]
+        yield from filter(None, (getattr(node, "name", ""), *(part.id for part in parts if part is not None)))
 
 
 def _span_of(spans: list[tuple[int, int]], index: int) -> int | None:

@@ -119,7 +119,7 @@ async def test_a_row_that_is_written_after_the_effect_of_the_next_step_is_found(
 async def test_a_retry_budget_that_begins_anew_on_takeover_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     plant(
         monkeypatch,
-        steps.perform,
+        steps._answer,
         ("    while True:\n", "    made = 0\n    while True:\n        made += 1\n"),
         ("is_retried(retry, row.attempt, error)", "is_retried(retry, made, error)"),
     )

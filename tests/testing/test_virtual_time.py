@@ -127,9 +127,9 @@ async def test_what_waits_for_a_signal_only_says_how_to_send_it() -> None:
 
 
 async def test_a_capability_that_never_answers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from flowx_runtime.testing import flow_test_host
+    from flowx_runtime.testing import driver
 
-    monkeypatch.setattr(flow_test_host, "_PATIENCE", 0.05)
+    monkeypatch.setattr(driver, "PATIENCE", 0.05)
 
     async def forgets(request: Order) -> Receipt:
         await asyncio.get_running_loop().create_future()
