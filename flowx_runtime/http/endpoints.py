@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from uuid import UUID, uuid4
 
 from starlette.requests import Request
@@ -13,7 +13,7 @@ from starlette.responses import Response
 from flowx_runtime.authoring.authorization import Anonymous, Caller, Internal, Public
 from flowx_runtime.authoring.errors import FlowxError
 from flowx_runtime.engine.authority import NotAuthenticated, refusal_at_start, stance_of
-from flowx_runtime.host.outcome import Outcome
+from flowx_runtime.host.flow_host import FlowHost
 from flowx_runtime.http import answers
 from flowx_runtime.http.authentication import Authenticator
 from flowx_runtime.http.bodies import read_contract
@@ -28,23 +28,11 @@ _KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
 _CORRELATION: Final = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 
 
-class Flows(Protocol):
-    """What the routes need of a host."""
-
-    async def run(self, plan: Any, input: Any, **options: Any) -> Outcome: ...
-
-    async def signal(self, instance_id: UUID, message: Any, *, delivery_id: str | None = None) -> None: ...
-
-    async def inspect(self, instance_id: UUID) -> History: ...
-
-    def find_plan(self, flow_id: str, version: str) -> Plan[Any, Any] | None: ...
-
-
 class FlowEndpoints:
     """The routes of one flow."""
 
     def __init__(
-        self, host: Flows, plan: Plan[Any, Any], route: Route, *, authenticate: Authenticator, body_limit: int
+        self, host: FlowHost, plan: Plan[Any, Any], route: Route, *, authenticate: Authenticator, body_limit: int
     ) -> None:
         self._host = host
         self._plan = plan

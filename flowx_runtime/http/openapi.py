@@ -38,7 +38,7 @@ def openapi(served: Iterable[tuple[Plan[Any, Any], Route]], manifest: Mapping[st
     paths: dict[str, Any] = {}
     for plan, route in served:
         paths.setdefault(route.path, {})[route.method.lower()] = _start(plan, route, schemas)
-        paths[f"{route.path}/{{instanceId}}"] = {"parameters": [_INSTANCE], "get": _look(plan, schemas)}
+        paths[f"{route.path}/{{instanceId}}"] = {"parameters": [_INSTANCE], "get": _look(plan)}
         for signal in signals_of(plan):
             paths[f"{route.path}/{{instanceId}}/signals/{signal.id}"] = {
                 "parameters": [_INSTANCE],
@@ -83,7 +83,7 @@ def _start(plan: Plan[Any, Any], route: Route, schemas: Mapping[str, Any]) -> di
     }
 
 
-def _look(plan: Plan[Any, Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
+def _look(plan: Plan[Any, Any]) -> dict[str, Any]:
     return {
         "operationId": f"{plan.flow_id}.look",
         "summary": f"How an instance of {plan.flow_id} stands.",
@@ -141,12 +141,8 @@ def _key(*, is_required: bool) -> dict[str, Any]:
     }
 
 
-_INSTANCE: Final = {
-    "name": "instanceId",
-    "in": "path",
-    "required": True,
-    "schema": {"type": "string", "format": "uuid"},
-}
+_UUID: Final = {"type": "string", "format": "uuid"}
+_INSTANCE: Final = {"name": "instanceId", "in": "path", "required": True, "schema": _UUID}
 _WAIT: Final = {
     "type": "object",
     "properties": {"signal": _TEXT, "deliverTo": _TEXT},
@@ -155,7 +151,7 @@ _WAIT: Final = {
 _STANDING: Final = {
     "type": "object",
     "properties": {
-        "instanceId": {"type": "string", "format": "uuid"},
+        "instanceId": _UUID,
         "status": _TEXT,
         "awaiting": {"type": "array", "items": _WAIT, "description": "The waits that are open now."},
         "output": {},
