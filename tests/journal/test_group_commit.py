@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from journal_scene import LONG, done, history, new, row, started
@@ -90,3 +91,19 @@ async def test_a_start_that_exists_is_given_back_from_within_a_group(journal) ->
     answers = await asyncio.gather(*(journal.start(i, owner="b", ttl=LONG) for i in [new(), new(), instance, new()]))
     assert [answer.lease is None for answer in answers] == [False, False, True, False]
     assert answers[2].history == await history(journal, instance.instance_id)
+
+
+async def test_writes_that_come_together_go_on_their_way_in_two_halves(journal, monkeypatch) -> None:
+    sizes: list[int] = []
+    send = journal._group._send
+
+    async def counted(group: list[Any]) -> None:
+        sizes.append(len(group))
+        await send(group)
+
+    instances = await asyncio.gather(*(started(journal) for _ in range(40)))
+    monkeypatch.setattr(journal._group, "_send", counted)
+    for step in range(3):
+        await asyncio.gather(*(done(journal, Commit(i, 1, rows=(row(step),))) for i in instances))
+    assert sum(sizes) == 120
+    assert max(sizes) <= 20

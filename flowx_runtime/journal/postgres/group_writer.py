@@ -30,6 +30,9 @@ AT_A_TIME: Final = 2
 row does not hold up all others."""
 
 _LARGEST_GROUP: Final = 256
+_WORTH_HALVING: Final = 16
+"""From this many writes on, two groups: while the server works on one half, this process works on what comes after
+the other. Otherwise the callers of one group, answered together, would all wait together again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,6 +139,7 @@ class GroupWriter:
             sender = asyncio.create_task(self._send(group), name="flowx-group-commit")
             self._senders.add(sender)
             sender.add_done_callback(self._sent)
+            self._send_next()
 
     def _sent(self, sender: asyncio.Task[None]) -> None:
         self._senders.discard(sender)
@@ -148,7 +152,10 @@ class GroupWriter:
         group: list[_Waiting] = []
         later: list[_Waiting] = []
         taken: set[UUID] = set()
-        while self._waiting and len(group) < _LARGEST_GROUP:
+        largest = _LARGEST_GROUP
+        if not self._on_their_way and len(self._waiting) >= _WORTH_HALVING:
+            largest = min(largest, (len(self._waiting) + 1) // 2)
+        while self._waiting and len(group) < largest:
             waiting = self._waiting.popleft()
             if waiting.answer.done():  # its caller was cancelled before it was sent
                 continue
