@@ -14,6 +14,7 @@ from polling.plans import CATALOG
 
 from flowx_runtime import Completed, Failed, Suspended
 from tests.acceptance.conftest import Database, VirtualClock, cancel_this_run, run_that_is_cancelled
+from tests.acceptance.small_flows import until
 
 DOCUMENT = SubmitDocument(document_id="doc-1", content_type="application/pdf", pages=12)
 
@@ -82,11 +83,16 @@ async def test_waiting_is_one_instance_row_no_lease_and_no_task(
         assert database.rows("select count(*) from flow_instance") == [(1,)]
         assert database.rows("select count(*) from flow_wait") == [(0,)]
         assert database.live_leases(outcome.instance_id) == 0
-        assert asyncio.all_tasks() == tasks
+        # Other nodes are told when it wakes; after that nothing of it is left here.
+        await until(lambda: _are_left(tasks))
         wake_at, step, scope = database.wake(outcome.instance_id)
         assert (step, scope) == (1, "0")
         assert wake_at is not None
         assert provider.questions == 1
+
+
+async def _are_left(tasks: set[asyncio.Task[Any]]) -> bool:
+    return asyncio.all_tasks() == tasks
 
 
 async def test_a_resume_past_a_finished_poll_does_not_poll_again(
