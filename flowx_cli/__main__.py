@@ -16,11 +16,13 @@ _COMMANDS = {
     "build": "Check, and compile every flow to its plan, the catalogue and the manifest.",
     "cancel": "Stop an instance and undo what it has done.",
     "check": "Check only: diagnostics, nothing written, no configuration needed.",
+    "db": "The database: bring its schema up to date, say how it stands, remove what is old.",
     "demo": "Build an example and watch it run on an embedded PostgreSQL.",
     "diff": "What changed in the contract between two manifests, and whether it breaks anybody.",
     "explain": "Why a rule is there, what it refuses, what to write instead.",
     "replay": "Walk an instance's history again and say where today's code leaves it.",
     "run": "Run one built flow and print its outcome and history.",
+    "worker": "Be a node: wake, recover, schedule and publish, until SIGTERM.",
 }
 """Help lines by verb, so that `--help` imports no verb. A test holds them to the modules of `commands`."""
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, cast
 
 from flowx_compiler.config import Config
 from flowx_runtime.authoring.errors import FlowxError
+from flowx_runtime.outbox.publisher import Publisher
 from flowx_runtime.plan import Catalog, Plan
 
 
@@ -47,16 +48,32 @@ def load_capabilities(config: Config) -> list[object]:
     """
     if config.capabilities is None:
         return []
+    factory = cast("Callable[[], Iterable[Any]]", _named(config, "capabilities", config.capabilities))
+    return list(factory())
+
+
+def load_publisher(config: Config) -> Publisher | None:
+    """Call the function that `[tool.flowx] publisher` names; without one, events stay staged.
+
+    Raises:
+        ProjectNotRunnable: the configuration names something that does not exist.
+    """
+    if config.publisher is None:
+        return None
+    factory = cast("Callable[[], Publisher]", _named(config, "publisher", config.publisher))
+    return factory()
+
+
+def _named(config: Config, key: str, name: str) -> object:
+    """What a setting names, imported with the application's code."""
     _put_on_path(config.root)
-    module, _, name = config.capabilities.partition(":")
+    module, _, function = name.partition(":")
     try:
-        factory = cast("Callable[[], Iterable[Any]]", getattr(import_module(module), name))
+        return getattr(import_module(module), function)
     except Exception as error:  # whatever the application's own import raises
         raise ProjectNotRunnable(
-            f"[tool.flowx] capabilities names {config.capabilities!r}, which cannot be had ({error}): "
-            "write it as 'package.module:function'"
+            f"[tool.flowx] {key} names {name!r}, which cannot be had ({error}): write it as 'package.module:function'"
         ) from error
-    return list(factory())
 
 
 def load_plan(catalog: Catalog, flow: str) -> Plan[Any, Any]:

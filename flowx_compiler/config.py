@@ -11,7 +11,7 @@ from typing import Any
 
 from flowx_compiler.errors import UsageProblem
 
-_TEXT = ("plans", "manifest", "application", "capabilities", "baseline", "python")
+_TEXT = ("plans", "manifest", "application", "capabilities", "publisher", "baseline", "python")
 _LISTS = ("sources", "select", "ignore")
 _TABLES = ("per-file-ignores", "severity")
 _KEYS = (*_TEXT, *_LISTS, *_TABLES)
@@ -31,6 +31,8 @@ class Config:
     application: str = ""
     capabilities: str | None = None
     """`package.module:function` that gives capability instances, for verbs that run flows."""
+    publisher: str | None = None
+    """`package.module:function` that gives the publisher of a worker; `None`: events stay staged."""
     select: tuple[str, ...] = ()
     """Only these rules; empty means all."""
     ignore: tuple[str, ...] = ()
@@ -91,6 +93,7 @@ def _config(pyproject: Path, table: Mapping[str, Any]) -> Config:
         manifest=table.get("manifest", "flowx.manifest.json"),
         application=table.get("application", pyproject.parent.name),
         capabilities=table.get("capabilities"),
+        publisher=table.get("publisher"),
         select=tuple(table.get("select", ())),
         ignore=tuple(table.get("ignore", ())),
         per_file_ignores={name: tuple(ids) for name, ids in table.get("per-file-ignores", {}).items()},

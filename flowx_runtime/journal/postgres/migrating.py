@@ -94,16 +94,21 @@ async def check(connection: AsyncConnection[Any], schema: str) -> None:
         SchemaNewer: the database is ahead of this host.
         SchemaOlder: it is behind.
     """
-    try:
-        present = await _version(connection, schema)
-    except UndefinedTable:
-        present = 0
+    present = await version(connection, schema)
     _refuse_newer(present, schema)
     if present < len(migrations()):
         raise SchemaOlder(
             f"schema {schema!r} is at version {present} and this flowx needs {len(migrations())}: "
             "run `flowx db migrate`"
         )
+
+
+async def version(connection: AsyncConnection[Any], schema: str) -> int:
+    """The number of the last migration that a schema has had; 0 where it does not exist."""
+    try:
+        return await _version(connection, schema)
+    except UndefinedTable:
+        return 0
 
 
 async def _version(connection: AsyncConnection[Any], schema: str) -> int:

@@ -126,6 +126,10 @@ select * from {schema}.write_group_and_look(%s, %s, %s);
 -- Locks the instance row, which a parking commit locks as well.
 select {schema}.request_cancel(%s, %s);
 
+-- name: reopen
+-- Locks the instance row.
+select {schema}.reopen(%s, %s);
+
 -- name: mark_published
 -- Locks the events.
 update {schema}.outbox_event set published_at = clock_timestamp()
@@ -222,3 +226,23 @@ select pg_notify(%s, %s);
 -- name: session
 -- Locks nothing.
 select pg_backend_pid();
+
+-- name: count_states
+-- Locks nothing.
+select state, count(*) from {schema}.flow_instance group by state order by state;
+
+-- name: count_rest
+-- Locks nothing.
+select due.oldest, coalesce(now() - due.oldest, interval '0'), leases.live, leases.expired,
+        (select count(*) from {schema}.flow_node), events.pending,
+        coalesce(now() - events.oldest, interval '0'), events.poisoned
+    from (
+        select min(wake_at) as oldest from {schema}.flow_instance where state = 'Suspended' and wake_at <= now()) due,
+    (
+        select count(*) filter (where expires_at > now()) as live, count(*) filter (where expires_at <= now()) as expired
+        from {schema}.flow_lease) leases,
+    (
+        select count(*) filter (where set_aside_at is null) as pending,
+            min(staged_at) filter (where set_aside_at is null) as oldest,
+            count(*) filter (where set_aside_at is not null and dropped_at is null) as poisoned
+        from {schema}.outbox_event where published_at is null) events;

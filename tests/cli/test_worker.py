@@ -1,0 +1,110 @@
+"""`flowx worker` as a process: what it says, how it is asked, how it stops."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from tests.cli.worker_scene import OFFER, Site, make_site
+
+PUBLISHER = """
+
+def publisher():
+    from flowx_runtime import JsonlPublisher
+
+    return JsonlPublisher("events.jsonl")
+"""
+
+
+@pytest.fixture(scope="module")
+def site(postgres_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """One for all tests here, on a database of its own."""
+    name = f"worker_{uuid4().hex}"
+    with psycopg.connect(postgres_dsn, autocommit=True) as connection:
+        connection.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
+        made = make_site(tmp_path_factory.mktemp("worker"), make_conninfo(postgres_dsn, dbname=name))
+        assert made.flowx("db", "migrate").returncode == 0
+        yield made
+        connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+def test_p58_a_worker_says_what_it_runs_answers_how_it_is_and_stops_when_told(site: Site) -> None:
+    with site.worker("--concurrency", "8", "--drain", "5") as worker:
+        assert worker.says.startswith("runs offer.accept 1.0.0; on the PostgreSQL that was named")
+        assert worker.get("/healthz") == (200, '{"status": "ok"}')
+        assert worker.get("/readyz") == (200, '{"status": "ok"}')
+        assert worker.get("/readyz", "HEAD") == (200, "")
+        assert worker.get("/healthz", "POST")[0] == 405
+        assert worker.get("/")[0] == 404
+        site.comes(lambda: site.rows("select count(*) from flow_node") == [(1,)])
+        assert worker.stop() == 0
+        assert worker.messages[-1] == "stopped"
+    assert site.rows("select count(*) from flow_node") == [(0,)]
+
+
+def test_what_a_client_parked_a_worker_goes_on_with(site: Site) -> None:
+    with site.worker() as worker:
+        site.comes(lambda: site.rows("select count(*) from flow_node") == [(1,)])
+        ran = json.loads(site.flowx("run", "offer.accept", "--input", OFFER, "--json").stdout)
+        site.rows(
+            "update flow_instance set wake_at = now() - interval '1 day' where instance_id = %s", ran["instanceId"]
+        )
+        channel = "select pg_notify('flowx_' || left(encode(sha256('flowx'), 'hex'), 16), '')"
+        site.rows(channel)
+        state = "select state from flow_instance where instance_id = %s"
+        site.comes(lambda: site.rows(state, ran["instanceId"]) == [("Failed",)])
+        assert worker.stop(signal.SIGINT) == 0
+
+
+def test_a_worker_whose_database_is_gone_is_alive_and_not_ready(site: Site) -> None:
+    with site.worker() as worker, psycopg.connect(make_conninfo(site.dsn, dbname="postgres"), autocommit=True) as admin:
+        allow = sql.SQL("alter database {} allow_connections {}")
+        admin.execute(allow.format(sql.Identifier(site.name), sql.SQL("false")))
+        admin.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", [site.name])
+        site.comes(lambda: worker.get("/readyz")[0] == 503)
+        assert worker.get("/healthz")[0] == 200
+        admin.execute(allow.format(sql.Identifier(site.name), sql.SQL("true")))
+        site.comes(lambda: worker.get("/readyz")[0] == 200)
+        assert worker.stop() == 0
+
+
+def test_a_publisher_of_the_project_takes_its_events(site: Site) -> None:
+    pyproject, app = site.folder / "pyproject.toml", site.folder / "offers" / "app.py"
+    before = pyproject.read_text(), app.read_text()
+    pyproject.write_text(before[0].replace("[tool.flowx]\n", '[tool.flowx]\npublisher = "offers.app:publisher"\n'))
+    app.write_text(before[1] + PUBLISHER)
+    with site.worker() as worker:
+        assert "publishes by JsonlPublisher" in worker.says
+        assert worker.stop() == 0
+    pyproject.write_text(before[0].replace("[tool.flowx]\n", '[tool.flowx]\npublisher = "offers.app:nothing"\n'))
+    refused = site.flowx("worker")
+    pyproject.write_text(before[0])
+    app.write_text(before[1])
+    assert refused.returncode == 3
+    assert "[tool.flowx] publisher names 'offers.app:nothing'" in refused.stderr
+
+
+def test_a_package_of_plans_alone_is_enough(site: Site, tmp_path: Path) -> None:
+    site_packages = Site(tmp_path, site.dsn)
+    site_packages.environment["PYTHONPATH"] += f":{site.folder}"
+    refused = site_packages.flowx("worker", "--plans", "offers.plans")
+    assert refused.returncode != 0  # its capabilities need what only the project's configuration gives
+    assert "capabilit" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert site_packages.flowx("worker", "--plans", "no.such").returncode == 3
+    assert site_packages.flowx("worker").returncode == 2
+
+
+def test_a_database_that_was_not_migrated_is_refused(site: Site) -> None:
+    dsn = make_conninfo(site.dsn, dbname="template1")
+    refused = site.flowx("worker", "--dsn", dsn)
+    assert refused.returncode == 2
+    assert "run `flowx db migrate`" in refused.stderr
