@@ -136,7 +136,21 @@ class Write(_InWorld):
         return Done(name=request.name)
 
 
-CLASSES: tuple[type[_InWorld], ...] = (Do, Undo, UndoLater, UndoNever, Refuse, Try, Look, Write)
+@capability("work.charge", version="1.0.0", authorization=Internal(), side_effects=("work",))
+class Charge(_InWorld):
+    """Two effects, each recorded on its own before the step's row is written."""
+
+    async def execute(self, request: Item, ctx: StepContext) -> Done:
+        await ctx.once("reserve", lambda key: self._did(ctx, f"reserve {request.name} {key}"))
+        await ctx.once("charge", lambda key: self._did(ctx, f"charge {request.name} {key}"))
+        return Done(name=request.name)
+
+    def _did(self, ctx: StepContext, what: str) -> str:
+        self.world.touch(ctx, what)
+        return what
+
+
+CLASSES: tuple[type[_InWorld], ...] = (Do, Undo, UndoLater, UndoNever, Refuse, Try, Look, Write, Charge)
 
 
 def _use(target: Any, request: type[Any], result: type[Any] | None) -> CapabilityUse:
@@ -154,6 +168,7 @@ REFUSE = _use(Refuse, Item, Done)
 TRY = _use(Try, Item, Done)
 LOOK = _use(Look, Item, Seen)
 WRITE = _use(Write, Item, Done)
+CHARGE = _use(Charge, Item, Done)
 APPROVED = SignalUse(Approved, "work.approved")
 WORK_DONE = EventUse(WorkDone, "work.done", "1.0.0")
 WORK_FAILED = EventUse(WorkFailed, "work.failed", "1.0.0")

@@ -76,7 +76,12 @@ class Lane:
             self._count("flow_lease"),
             self._count("flow_wait"),
             tuple(f"{key} {name}" for key, name in self._fetch("select key, name from written order by name")),
+            self.once(),
         )
+
+    def once(self) -> tuple[str, ...]:
+        """The values of the effects that run once."""
+        return tuple(value for (value,) in self._fetch("select value from flow_once where is_done order by path"))
 
     def close(self) -> None:
         assert self._forks.stdin is not None

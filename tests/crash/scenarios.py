@@ -30,6 +30,7 @@ from flowx_runtime.plan import (
 )
 from tests.crash.capabilities import (
     APPROVED,
+    CHARGE,
     DO,
     LATER,
     LOOK,
@@ -235,6 +236,7 @@ SCENARIOS: Final[dict[str, Scenario]] = {
         (nested_loop(refuse(4)),), F, "inner-y1 inner-y0 outer-y inner-x1 inner-x0 outer-x"
     ),
     "a loop of transactions": Scenario((loop(use=WRITE),), needs_postgres=True),
+    "a loop of steps that run once": Scenario((loop(use=CHARGE),)),
     "a child": Scenario(family()),
     "a child that is undone": Scenario(family(refuse(3)), F, "b y w x a"),
     "a child that fails": Scenario(family(child_fails=True), F, "y w x a"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
@@ -18,7 +19,9 @@ from tests.crash.scenarios import Scenario
 from tests.crash.world import START, Effect, Line, Log, World
 
 TTL: Final = timedelta(seconds=30)
-WRITES: Final = frozenset({"start", "commit", "claim", "claim_due", "claim_abandoned", "release", "deliver"})
+WRITES: Final = frozenset(
+    {"start", "commit", "claim", "claim_due", "claim_abandoned", "release", "deliver", "record_once"}
+)
 
 
 class Killed(BaseException):
@@ -91,7 +94,7 @@ class Stage:
         return True
 
     def unwritten(self) -> set[Effect]:
-        return in_flight(Log.of(self.lines).effects, list(self._rows()))
+        return in_flight(Log.of(self.lines).effects, list(self._rows()), self._done_once())
 
     def run(self) -> Run:
         entries = list(self.journal._entries.values())
@@ -120,9 +123,14 @@ class Stage:
                 len(untaken),
                 sum(self.journal._is_live(entry.lease) for entry in entries),
                 sum(len(entry.row.waits) for entry in entries),
+                once=self._done_once(),
             ),
             Log.of(self.lines).effects,
         )
+
+    def _done_once(self) -> tuple[str, ...]:
+        kept = (record for records in self.journal._once.values() for record in records.values())
+        return tuple(json.loads(record.value or "null") for record in kept if record.is_done)
 
     def _rows(self) -> Iterator[Row]:
         for instance_id, entry in self.journal._entries.items():

@@ -44,7 +44,7 @@ def disturbed(lane: Lane, name: str, kill: tuple[str, int], expected: Run) -> It
     code = lane.live(name, log, kill=kill)
     if code != KILLED and scenario.overlap == 1:
         yield f"the process ended with {code}"
-    unwritten = in_flight(Log.read(log).effects, lane.rows())
+    unwritten = in_flight(Log.read(log).effects, lane.rows(), lane.once())
     lane.live(name, log, takes_over=True)
     yield from complaints(scenario, expected, Run(lane.ending(), Log.read(log).effects), [unwritten])
 
