@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -70,21 +71,32 @@ class Substitute:
         self.is_optional = is_optional
         self.is_used = False
         self._answer = answer
-        self._given: dict[Hashable, int] = {}
+        self._given: dict[Hashable, list[int]] = {}
+        self._made: Counter[Hashable] = Counter()
+        self._next_item = 0
         _check(use, answer)
 
-    async def answer(self, request: Any, context: Any, attempt: Hashable, sleep: Sleep) -> Any:
+    async def answer(self, request: Any, context: Any, *, attempt: Hashable, made_by: Hashable, sleep: Sleep) -> Any:
         """What the capability gives for one attempt of one step.
+
+        Args:
+            request: what it is given.
+            context: likewise.
+            attempt: which attempt; one that another host makes again gets the answer it had.
+            made_by: which host, under which lease.
+            sleep: how it waits.
 
         Raises:
             TestSetupError: there is no answer left, or it is not what the capability declares.
         """
         self.is_used = True
-        given = await self._resolve(self._answer, request, context, attempt, sleep)
+        given = await self._resolve(self._answer, request, context, (attempt, made_by), sleep)
         _check_value(self.use, given)
         return given
 
-    async def _resolve(self, answer: Any, request: Any, context: Any, attempt: Hashable, sleep: Sleep) -> Any:
+    async def _resolve(
+        self, answer: Any, request: Any, context: Any, attempt: tuple[Hashable, Hashable], sleep: Sleep
+    ) -> Any:
         match answer:
             case Sequence():
                 return await self._resolve(self._next(answer, attempt), request, context, attempt, sleep)
@@ -99,8 +111,14 @@ class Substitute:
             case _:
                 return answer
 
-    def _next(self, answers: Sequence, attempt: Hashable) -> Any:
-        number = self._given.setdefault(attempt, len(self._given))
+    def _next(self, answers: Sequence, attempt: tuple[Hashable, Hashable]) -> Any:
+        given = self._given.setdefault(attempt[0], [])
+        before = self._made[attempt]  # a hedge calls more than once in one attempt
+        self._made[attempt] += 1
+        if before == len(given):
+            given.append(self._next_item)
+            self._next_item += 1
+        number = given[before]
         if number >= len(answers.items) and not answers.repeat:
             raise TestSetupError(
                 f"call {number + 1} of {self.use.id!r} finds no answer, for its sequence has {len(answers.items)}: "

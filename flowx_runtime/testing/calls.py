@@ -76,7 +76,13 @@ class Calls:
         try:
             substitute = self._substitutes.get(use.id)
             if substitute is not None:
-                return await substitute.answer(request, context, (call.execution, call.attempt), node.sleep)
+                return await substitute.answer(
+                    request,
+                    context,
+                    attempt=(call.execution, call.attempt),
+                    made_by=(call.host, call.fence),
+                    sleep=node.sleep,
+                )
             real = self._real_call(use)
         except TestSetupError as fault:
             # It is the test's and not the capability's: no step fails with it, the test does.

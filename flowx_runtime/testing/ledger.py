@@ -208,18 +208,24 @@ class Ledger:
         ]
 
     def _note_row(self, commit: Commit, row: StepRow) -> None:
-        for call in reversed(self._not_durable):
-            # The undo of a child's step is kept with the parent, at a scope that ends with the step's own.
-            is_undo = call.compensates is not None and row.scope.endswith(call.scope)
-            is_own = (call.instance_id, call.scope, call.fence) == (commit.instance_id, row.scope, commit.fencing_token)
-            attempt = (call.name, call.capability_id, call.attempt)
-            if attempt == (row.name, row.capability_id, row.attempt) and (is_own or is_undo):
-                call.is_durable = True
-                self._not_durable.remove(call)
-                if row.outcome in _DONE:
-                    self._done.add(call.execution)
-                return
+        made = [call for call in self._not_durable if self._is_row_of(call, commit, row)]
+        for call in made:  # several, where a hedge made more than one
+            call.is_durable = True
+            self._not_durable.remove(call)
+        if made:
+            if row.outcome in _DONE:
+                self._done.add(made[-1].execution)
+            return
         self._check_signal(commit.instance_id, row)
+
+    @staticmethod
+    def _is_row_of(call: Call, commit: Commit, row: StepRow) -> bool:
+        if (call.name, call.capability_id, call.attempt) != (row.name, row.capability_id, row.attempt):
+            return False
+        # The undo of a child's step is kept with the parent, at a scope that ends with the step's own.
+        is_undo = call.compensates is not None and row.scope.endswith(call.scope)
+        own = (commit.instance_id, row.scope, commit.fencing_token)
+        return is_undo or (call.instance_id, call.scope, call.fence) == own
 
     def _check_undo(self, undo: Call) -> None:
         """An undo is given what that very execution was given or gave, and nothing else."""

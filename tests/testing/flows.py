@@ -18,6 +18,7 @@ from flowx_runtime import (
     capability,
     signal,
 )
+from flowx_runtime.authoring.policies import Fallback, Hedge
 from flowx_runtime.authoring.triggers import ScheduledFire
 from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.plan import (
@@ -156,6 +157,16 @@ TWO_WAITS = plan(
 TIMED = PolicySet("timed", timeout="PT2S", retry=Retry(3, Backoff.fixed("PT10S")))
 RETRIED = plan(charging(0, policy=TIMED), Step(1, "test.look", LOOK))
 """Two seconds to answer, three attempts, ten seconds apart: parked in between."""
+
+HEDGED = plan(charging(0, policy=PolicySet("hedged", hedge=Hedge("PT5S"))), Step(1, "test.look", LOOK))
+"""Asked a second time when five seconds have gone by."""
+
+DEGRADED = plan(
+    Step(0, "test.charge", CHARGE, policy=PolicySet("degraded", fallback=Fallback(value=Receipt(text="instead")))),
+    Step(1, "test.look", LOOK),
+    output=Receipt,
+    returns=lambda ctx: ctx.get(Receipt),
+)
 
 AT_ONCE = plan(charging(0, policy=PolicySet("at once", retry=Retry(3, Backoff.fixed("PT0.5S")))))
 """Three attempts, half a second apart: not parked in between."""

@@ -7,12 +7,23 @@ from typing import Any
 import pytest
 
 from flowx_runtime.plan import Step
-from flowx_runtime.testing import FlowTestHost, Interrupted, TestSetupError, after, crash_everywhere, flow_host
+from flowx_runtime.testing import (
+    FlowTestHost,
+    Interrupted,
+    TestSetupError,
+    after,
+    crash_everywhere,
+    fails,
+    flow_host,
+    sequence,
+)
 from tests.testing.flows import (
     APPROVED_TWICE,
     CHARGE,
     CHILD,
+    DEGRADED,
     FORK,
+    HEDGED,
     LOOK,
     NIGHTLY,
     ONCE,
@@ -23,11 +34,14 @@ from tests.testing.flows import (
     SLOW,
     TWO_WAITS,
     Approved,
+    Late,
     Order,
     Paid,
     Receipt,
     plan,
 )
+
+LATE, SOON = Receipt(text="late"), Receipt(text="soon")
 
 
 async def to_the_end(host: FlowTestHost) -> None:
@@ -68,6 +82,8 @@ async def three_nights(host: FlowTestHost) -> None:
         (flow_host(SLOW).substitute("test.charge", after("PT1M", Receipt(text="r"))), to_the_end),
         (flow_host(SLOW), cancel),
         (flow_host(RETRIED), to_the_end),
+        (flow_host(HEDGED).substitute("test.charge", sequence(after("PT1H", LATE), after("PT1S", SOON))), to_the_end),
+        (flow_host(DEGRADED).substitute("test.charge", fails(Late)), to_the_end),
         (flow_host(PARTS), to_the_end),
         (flow_host(ONCE), to_the_end),
         (flow_host(TWO_WAITS), approve_and_pay),

@@ -11,6 +11,7 @@ from flowx_runtime.testing import NeverFinishes, TestSetupError, after, fails, f
 from tests.testing.flows import (
     ASKING,
     CHILD,
+    HEDGED,
     HOUR,
     IN_A_THREAD,
     IN_MEMORY,
@@ -78,6 +79,16 @@ async def test_p50_a_step_that_times_out_neither_hangs_nor_waits_for_real_nor_lo
         assert [row.outcome for row in run.trace.rows] == ["Failure", "Failure", "Success", "Success"]
         # Two timeouts of two seconds, two gaps of ten, one second to answer: and not the hour that was cut off.
         assert host.now - begun == timedelta(seconds=2 + 10 + 2 + 10 + 1)
+
+
+async def test_a_hedge_asks_again_in_virtual_time_and_the_hour_of_the_first_call_is_not_waited_for() -> None:
+    answers = sequence(after("PT1H", Receipt(text="late")), after("PT1S", Receipt(text="soon")))
+    async with flow_host(HEDGED).substitute("test.charge", answers).build() as host:
+        begun = host.now
+        run = await host.start(ORDER)
+        assert run.completed_with()
+        assert host.now - begun == timedelta(seconds=6)
+        assert [call.answer for call in host.calls[:2]] == [None, Receipt(text="soon")]
 
 
 async def test_p50_a_cancelled_run_ends_at_once_and_its_wait_is_not_jumped_to() -> None:
