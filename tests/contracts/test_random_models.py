@@ -1,4 +1,4 @@
-"""Over random models, too, the compiler says what pydantic says, or says why it does not."""
+"""Over random models, too, the compiler says what pydantic says: nothing in their grammar has to be opaque."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PARTS = "tests.contracts.corpus.parts"
 
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(modules())
-def test_it_is_pydantic_s_schema_or_opaque_with_a_reason(made: tuple[str, list[str]]) -> None:
+def test_it_is_pydantic_s_schema(made: tuple[str, list[str]]) -> None:
     text, names = made
     module = types.ModuleType(NAME)
     sys.modules[NAME] = module
@@ -36,4 +36,4 @@ def test_it_is_pydantic_s_schema_or_opaque_with_a_reason(made: tuple[str, list[s
         comparison = Comparison(ours, theirs[name].get("$defs", {}))
         comparison.same(name, ours[f"{NAME}.{name}"], theirs[name])
         assert not comparison.difference, f"{comparison.difference}\n{text[text.index('class Model0') :]}"
-        assert all(reason.strip() for reason in comparison.opaque)
+        assert not comparison.opaque, f"{comparison.opaque}\n{text[text.index('class Model0') :]}"

@@ -44,6 +44,21 @@ class Generated(BaseModel):
     order_id: str
 
 
+class PascalThenCamel(Pascal):
+    model_config = ConfigDict(alias_generator=to_camel)
+    another_field: int
+
+
+class WrittenUnderPascal(BaseModel):
+    model_config = ConfigDict(alias_generator=to_pascal)
+    order_id: str = Field(serialization_alias="written")
+    line_id: str
+
+
+class WrittenUnderPascalThenCamel(WrittenUnderPascal):
+    model_config = ConfigDict(alias_generator=to_camel)
+
+
 class CamelChild(Camel):
     another_field: int
 

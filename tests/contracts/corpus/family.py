@@ -32,6 +32,19 @@ class Reopened(Child):
     model_config = ConfigDict(extra="ignore")
 
 
+class Keeping(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    kept: int
+
+
+class LastBaseDecides(Base, Keeping):
+    pass
+
+
+class LastBaseForbids(Keeping, Base):
+    pass
+
+
 class Stamped(BaseModel):
     at: str
     name: int
@@ -105,6 +118,18 @@ class Constrained(BaseModel, Generic[N]):
 class Node(BaseModel, Generic[T]):
     value: T
     children: "list[Node[T]]" = []
+
+
+class ShortPage(BaseModel, Generic[T]):
+    model_config = ConfigDict(str_max_length=5)
+    item: T
+
+
+class TextRulesOfEach(BaseModel):
+    model_config = ConfigDict(str_min_length=2)
+    page: Page[str]
+    short: ShortPage[str]
+    own: str
 
 
 class OrderPage(Page[Order]):
