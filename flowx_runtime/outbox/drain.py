@@ -30,6 +30,9 @@ _JITTER: Final = 0.25
 _SHORTEST_REST: Final = 0.02
 """Seconds. Events that are staged one after the other within it are taken in one claim."""
 
+_ENOUGH_TO_TELL: Final = 4
+"""Instances. One or two that find nobody may be to blame themselves."""
+
 _LONGEST_SILENCE: Final = 15.0
 """Seconds between two tries while nobody is there: what comes then waits no longer for the receiver to be back."""
 
@@ -109,8 +112,12 @@ class Drain:
         try:
             while not stopping.is_set():
                 self._woken.clear()
-                with suppress(JournalUnavailable):
+                try:
                     await self._take_up_what_there_is(stopping)
+                except JournalUnavailable as unavailable:
+                    _LOG.warning("events cannot be read, trying again in %s: %s", self._settings.interval, unavailable)
+                except Exception:  # a loop that died would leave every event where it is
+                    _LOG.exception("a look for events failed; the next one comes in %s", self._settings.interval)
                 await self._rest(stopping)
             with suppress(JournalUnavailable):
                 await self._finish()
@@ -123,7 +130,7 @@ class Drain:
 
         Of instances, not of tries: an event that always brings the receiver down must not keep others waiting.
         """
-        return len(self._unanswered) >= self._settings.concurrency
+        return len(self._unanswered) >= max(self._settings.concurrency, _ENOUGH_TO_TELL)
 
     async def _take_up_what_there_is(self, stopping: asyncio.Event) -> None:
         while not stopping.is_set():
@@ -143,16 +150,12 @@ class Drain:
         is_probe = self._is_down
         room = 1 if is_probe else self._settings.batch - self._in_hand
         asked = self._monotonic()
-        try:
-            claim = await self._outbox.claim_events(
-                owner=self._owner,
-                ttl=self._settings.claim_ttl,
-                limit=room,
-                per_instance=1 if is_probe else self._settings.per_instance,
-            )
-        except JournalUnavailable as unavailable:
-            _LOG.warning("events cannot be read, trying again in %s: %s", self._settings.interval, unavailable)
-            raise
+        claim = await self._outbox.claim_events(
+            owner=self._owner,
+            ttl=self._settings.claim_ttl,
+            limit=room,
+            per_instance=1 if is_probe else self._settings.per_instance,
+        )
         term = (self._settings.claim_ttl - self._settings.timeout).total_seconds()
         held = _Claim(claim.claim_id, asked + term)
         for instance_id, events in groupby(claim.events, key=lambda claimed: claimed.instance_id):

@@ -60,16 +60,18 @@ class Settling:
 
     def _begin(self) -> None:
         if self._writer is None:
-            self._writer = asyncio.create_task(self._write(), name="flowx outbox settling")
-            self._writer.add_done_callback(self._ended)
+            self._writer = asyncio.create_task(self._write_all(), name="flowx outbox settling")
 
-    def _ended(self, writer: asyncio.Task[None]) -> None:
-        self._writer = None
-        if not writer.cancelled() and (self._published or self._failed or self._released):
-            self._begin()
+    async def _write_all(self) -> None:
+        try:
+            while self._published or self._failed or self._released:
+                await asyncio.sleep(_GATHER)
+                await self._write()
+        finally:
+            # Here, and not when the task is seen to be done: whoever waits must never meet one that has ended.
+            self._writer = None
 
     async def _write(self) -> None:
-        await asyncio.sleep(_GATHER)
         settlement = Settlement(tuple(self._published), tuple(self._failed), tuple(self._released))
         while True:
             try:

@@ -23,10 +23,12 @@ from outbox_scene import (
 )
 
 from flowx_runtime.authoring.backoff import Backoff
+from flowx_runtime.journal.contract import JournalUnavailable
 from flowx_runtime.journal.memory.journal import MemoryJournal
 from flowx_runtime.outbox.envelope import Envelope
 from flowx_runtime.outbox.publisher import PublisherUnavailable
 from flowx_runtime.outbox.settings import PublishCounts, Publishing
+from flowx_runtime.outbox.settling import Settling
 
 
 async def test_events_leave_in_order_and_once(journal) -> None:
@@ -265,6 +267,37 @@ async def test_the_loop_publishes_what_comes_and_closes_its_publisher(journal) -
     assert publisher.closed == 1
 
 
+@pytest.mark.parametrize("error", [JournalUnavailable("away"), RuntimeError("a bug")])
+async def test_the_loop_outlives_a_journal_that_cannot_be_asked(error, caplog) -> None:
+    journal = MemoryJournal()
+    instance_id = await stage(journal, 2)
+    failures = iter([error, error])
+    claiming, settling = journal.claim_events, journal.settle_events
+
+    async def claim(**terms: object) -> object:
+        for failure in failures:
+            raise failure
+        return await claiming(**terms)  # type: ignore[arg-type]
+
+    unheard = iter([error])
+
+    async def settle(settlement: object) -> None:
+        for failure in unheard:
+            raise failure
+        await settling(settlement)  # type: ignore[arg-type]
+
+    journal.claim_events, journal.settle_events = claim, settle  # type: ignore[method-assign, assignment]
+    publisher = Remembering()
+    stopping = asyncio.Event()
+    running = asyncio.create_task(drain(journal, publisher).run(stopping))
+    await until(lambda: len(publisher.taken) == 2, work=lambda: asyncio.sleep(0.01))
+    stopping.set()
+    await running
+    assert publisher.numbers(instance_id) == [0, 1]
+    assert not journal._owes_an_event(instance_id), "what was published is noted when the journal is back"
+    assert "trying again" in caplog.text or "the next one comes" in caplog.text
+
+
 async def test_leaving_does_not_wait_for_what_others_go_on_staging() -> None:
     journal = MemoryJournal()
     await stage(journal, 1)
@@ -303,3 +336,19 @@ def test_settings_that_do_not_fit_together_are_refused() -> None:
         Publishing(timeout=LONG)
     with pytest.raises(ValueError, match="`batch`"):
         Publishing(batch=0)
+
+
+async def test_waiting_for_what_is_noted_ends_also_in_the_very_turn_in_which_it_was_written() -> None:
+    journal = MemoryJournal()
+    instance_id = await stage(journal, 1)
+    (event,) = await journal.events(instance_id)
+    settling = Settling(journal)
+    for _ in range(3):
+        settling.published(instance_id, event.event_id)
+        writer = settling._writer
+        assert writer is not None
+        while not writer.done():
+            await asyncio.sleep(0)
+            if writer.done():
+                await settling.flush()
+    assert not journal._owes_an_event(instance_id)
