@@ -29,7 +29,7 @@ from flowx_runtime.engine.steps import is_retried, request_of
 from flowx_runtime.engine.undo import Undo, is_undo_of_child
 from flowx_runtime.engine.walker import Walker
 from flowx_runtime.journal.contract import Journal
-from flowx_runtime.journal.records import Delivery, History, RowOutcome, StagedEvent, State, StepRow, Wait
+from flowx_runtime.journal.records import REOPENED, Delivery, History, RowOutcome, StagedEvent, State, StepRow, Wait
 from flowx_runtime.plan.nodes import AwaitSignal, Delay, Emit, Node, Poll, Step, SubFlow
 from flowx_runtime.plan.plan import Plan
 
@@ -300,8 +300,10 @@ async def _first_difference(
     passed = done.keys_asked | failed.keys_asked
     joined = [row for row in history.rows if row.capability_id == JOINED]
     for row in history.rows:
-        is_undo = row.outcome is RowOutcome.COMPENSATED or is_undo_of_child(row.scope)
-        if not is_undo and (row.scope, row.step_id) not in passed and not is_forgone(plan, row, joined):
+        goes_back = (
+            row.outcome is RowOutcome.COMPENSATED or is_undo_of_child(row.scope) or row.capability_id == REOPENED
+        )
+        if not goes_back and (row.scope, row.step_id) not in passed and not is_forgone(plan, row, joined):
             return Difference(row.scope, row.step_id, _named(row), _where(ending))
     return _of_undo(session, history) or _of_ending(walker, frame, history, ending)
 

@@ -23,6 +23,7 @@ from flowx_runtime.engine.redaction import may_hold_secrets
 from flowx_runtime.engine.undo import ChildUndo, Undo, is_undo_of_child, undo_of_row
 from flowx_runtime.journal.contract import Journal
 from flowx_runtime.journal.records import (
+    REOPENED,
     Commit,
     Delivery,
     History,
@@ -309,6 +310,9 @@ class Session:
         self._remember(row)
 
     def _remember(self, row: StepRow) -> None:
+        if row.capability_id == REOPENED:
+            self.undo_failures.clear()  # each undo has its attempts anew
+            return
         key = (row.scope, row.step_id)
         self._attempts[key] = max(row.attempt, self._attempts.get(key, 0))
         match row.outcome:

@@ -67,6 +67,12 @@ class InstanceTerminal(FlowxError):
     code: ClassVar[str] = "flow.instance_terminal"
 
 
+class NothingToRetry(FlowxError):
+    """Nothing of the instance failed that can be tried again."""
+
+    code: ClassVar[str] = "flow.nothing_to_retry"
+
+
 class NotRunnable(FlowxError):
     """This node does not have the plan that the instance is pinned to: deploy that version next to the new one."""
 

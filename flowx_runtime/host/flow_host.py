@@ -40,6 +40,7 @@ from flowx_runtime.host.errors import (
     InstanceTerminal,
     NaiveClock,
     NotASignal,
+    NothingToRetry,
     NotRunnable,
     ProfileIsNotDurable,
     UnknownInstance,
@@ -49,6 +50,7 @@ from flowx_runtime.host.occurrences import OccurrenceStarts, scheduled_in
 from flowx_runtime.host.outcome import Compensation, Completed, Failed, Outcome, Suspended
 from flowx_runtime.host.peers import Peers
 from flowx_runtime.host.plans import AnyPlan, Plans
+from flowx_runtime.host.retrying import due_now
 from flowx_runtime.journal.contract import Journal
 from flowx_runtime.journal.presence import Hint
 from flowx_runtime.journal.records import (
@@ -377,6 +379,48 @@ class FlowHost:
             ended = await self._proceed(claim)
             return await self.outcome(instance_id) if ended is None else self._outcome(ended)
 
+    async def retry(self, instance_id: UUID, by: str = "") -> Outcome:
+        """Try again, now, what of an instance failed and may be tried again; gives how it stands then.
+
+        One that ended CompensationFailed goes back once more: the undos that failed have all their attempts anew, and
+        a row says by whom it was reopened. It ends as it would have if they had not failed; its steps are not run
+        again. One that is parked until the next attempt at a step makes that attempt now; every other wait stays.
+
+        Args:
+            instance_id: the instance.
+            by: who wants it.
+
+        Raises:
+            UnknownInstance: there is none.
+            NothingToRetry: nothing of it may be tried again, or somebody works on it.
+            NotRunnable: this node lacks the plan it is pinned to; nothing has changed.
+        """
+        checked_text("name of who retries", by)
+        history = await self.inspect(instance_id)
+        instance = history.instance
+        if not self.has_plan(instance):
+            raise self._not_runnable(instance)
+        journal = self._any_journal()
+        async with self._work():
+            if instance.state is State.COMPENSATION_FAILED:
+                # Where another was quicker, this one has nothing left to do but to go on.
+                await journal.reopen(instance_id, by)
+                claim = await journal.claim(instance_id, owner=self._owner, ttl=self._lease_ttl)
+                ended = None if isinstance(claim, Refused) else await self._proceed(claim)
+                return await self.outcome(instance_id) if ended is None else self._outcome(ended)
+            if instance.state is not State.SUSPENDED:
+                raise NothingToRetry(_why_nothing_is_retried(instance))
+            claim = await journal.claim(instance_id, owner=self._owner, ttl=self._lease_ttl)
+            if isinstance(claim, Refused):
+                raise NothingToRetry(f"instance {instance_id} is being worked on at this moment: look again")
+            plan = self._plans.exactly(instance.flow_id, instance.flow_version)
+            forward = await due_now(plan, claim, journal, self._clock.now())
+            if forward is None:
+                await journal.release(instance_id, fencing_token=claim.lease.fencing_token)
+                raise NothingToRetry(_why_nothing_is_retried(claim.history.instance))
+            ended = await self._proceed(forward)
+            return await self.outcome(instance_id) if ended is None else self._outcome(ended)
+
     async def cancel(self, instance_id: UUID, reason: str = "") -> Outcome:
         """Stop an instance, undo what it has done and end it Cancelled; gives how it stands then.
 
@@ -490,11 +534,15 @@ class FlowHost:
         """What this host has published so far."""
         return PublishCounts() if self._publishing is None else self._publishing.drain.counts
 
-    def can_run(self, claimed: Claimed) -> bool:
-        """Whether this node has the very plan that an instance is pinned to; logged once where it has not."""
-        instance = claimed.history.instance
+    def has_plan(self, instance: InstanceRow) -> bool:
+        """Whether this node has the very plan that an instance is pinned to, and so can go on with it."""
         plan = self._plans.find(instance.flow_id, instance.flow_version)
-        if plan is not None and plan.digest == instance.plan_digest:
+        return plan is not None and plan.digest == instance.plan_digest
+
+    def can_run(self, claimed: Claimed) -> bool:
+        """As `has_plan`; logged once where it has not."""
+        instance = claimed.history.instance
+        if self.has_plan(instance):
             return True
         key = (instance.flow_id, instance.flow_version, instance.plan_digest)
         if key not in self.not_runnable:
@@ -673,6 +721,18 @@ class FlowHost:
             has_undone = any(row.outcome is RowOutcome.COMPENSATED for row in history.rows)
             return Failed(instance.error, _compensation(instance.state, has_undone=has_undone), instance.instance_id)
         return Suspended(instance.instance_id, _awaiting(instance.waits))
+
+
+def _why_nothing_is_retried(instance: InstanceRow) -> str:
+    named = f"instance {instance.instance_id}"
+    if instance.state.is_terminal:
+        return f"{named} has ended {instance.state.value} and takes no further step: start a new one"
+    if instance.state is not State.SUSPENDED:
+        return f"{named} is {instance.state.value}, so nothing of it waits for another attempt: resume it"
+    children = ", ".join(map(str, children_waited_for(instance.waits)))
+    if children:
+        return f"{named} waits for the instance {children}, which it started: retry that one"
+    return f"{named} waits for no further attempt at a step: deliver its signal, or wait for its clock"
 
 
 def _awaiting(waits: Iterable[Wait]) -> tuple[str, ...]:

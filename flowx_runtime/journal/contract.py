@@ -5,7 +5,7 @@ Guarantees every method keeps:
 * A write is atomic. A refused write changes nothing; a refusal is a value, not an exception.
 * Every write names a fencing token. A token below the instance's fence is refused; the fence rises
   on acquisition, before the history is read, so a former owner cannot slip a write in between.
-* An ended instance takes no further write and holds no lease.
+* An ended instance takes no further write and holds no lease. Only `reopen` makes it one that has not ended.
 * An event id is one event, however often it is staged.
 * Lease expiry is judged by the store's clock, never by a caller's.
 * An exception means the store could not be asked (`JournalUnavailable`): the caller knows nothing about the
@@ -129,6 +129,15 @@ class Journal(OnceStore, Outbox, ScheduleStore, Protocol):
         Every commit that is written from then on answers with the reason, and every history has it. A parked
         instance, or one that parks without having known, is given out by `claim_due`. Refused with
         `INSTANCE_TERMINAL` or `UNKNOWN_INSTANCE`.
+        """
+        ...
+
+    async def reopen(self, instance_id: UUID, by: str) -> Refused | None:
+        """Have an instance that ended CompensationFailed go back once more: it is Compensating again.
+
+        A row says so, with who wanted it. The fence rises, and nobody holds a lease: the caller claims the instance
+        afterwards; if it does not, `claim_abandoned` gives it out. Refused with `NOT_NEEDED` where it has not ended,
+        `INSTANCE_TERMINAL` where it ended otherwise, or `UNKNOWN_INSTANCE`.
         """
         ...
 

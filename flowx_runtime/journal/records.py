@@ -33,6 +33,12 @@ TERMINAL: Final = frozenset(
 )
 """The states an instance ends in."""
 
+REOPENED: Final = "flow.reopened"
+"""Capability id of the row by which an instance that had ended goes back once more; its name says who wanted that."""
+
+REOPENED_SCOPE: Final = "reopened"
+"""Scope of that row. It belongs to no node; its attempt counts how often the instance was reopened."""
+
 
 class RowOutcome(Enum):
     """How the attempt that a row records ended."""

@@ -35,6 +35,8 @@ from journal_scene import (
 
 from flowx_runtime.journal.contract import Journal
 from flowx_runtime.journal.records import (
+    REOPENED,
+    TERMINAL,
     Captured,
     Claimed,
     Commit,
@@ -787,6 +789,72 @@ async def an_ended_or_unknown_instance_cannot_be_cancelled(journal: Journal) -> 
         answer = await journal.request_cancel(instance_id, "r")
         assert isinstance(answer, Refused)
         assert answer.reason is reason
+
+
+# Reopening
+
+
+async def reopen_refused(journal: Journal, instance_id: UUID) -> Refusal:
+    answer = await journal.reopen(instance_id, "ada")
+    assert isinstance(answer, Refused)
+    return answer.reason
+
+
+@check
+async def an_instance_whose_undo_failed_is_reopened_to_go_back_once_more(journal: Journal) -> None:
+    instance_id = await started(journal)
+    failed = StoredError("late", "unavailable", "too late")
+    end = Commit(instance_id, 1, rows=(row(),), state=State.COMPENSATION_FAILED, error=failed, release_lease=True)
+    await done(journal, end)
+    assert await journal.reopen(instance_id, "ada") is None
+    kept = await history(journal, instance_id)
+    assert (kept.instance.state, kept.instance.error) == (State.COMPENSATING, failed)
+    said = kept.rows[-1]
+    assert (said.capability_id, said.scope, said.attempt, said.name, said.sequence) == (
+        REOPENED,
+        "reopened",
+        1,
+        "ada",
+        2,
+    )
+    assert said.committed_at is not None
+    assert await journal.live_leases(instance_id) == 0
+    assert await reopen_refused(journal, instance_id) is Refusal.NOT_NEEDED
+    assert (await history(journal, instance_id)).rows == kept.rows
+
+
+@check
+async def who_ended_an_instance_writes_no_more_to_it_when_it_is_reopened(journal: Journal) -> None:
+    instance_id = await ended(journal, State.COMPENSATION_FAILED)
+    assert await journal.reopen(instance_id, "ada") is None
+    assert await refused(journal, Commit(instance_id, 1, rows=(row(5),))) is Refusal.FENCED_OUT
+    claim = await claimed(journal, instance_id)
+    assert claim.lease.fencing_token > 2
+    await done(journal, Commit(instance_id, claim.lease.fencing_token, state=State.COMPENSATION_FAILED))
+    assert await journal.reopen(instance_id, "grace") is None
+    assert [(each.name, each.attempt) for each in (await history(journal, instance_id)).rows] == [
+        ("ada", 1),
+        ("grace", 2),
+    ]
+
+
+@check
+async def a_reopened_instance_that_nobody_claims_is_given_out_as_abandoned(journal: Journal) -> None:
+    instance_id = await ended(journal, State.COMPENSATION_FAILED)
+    assert await journal.reopen(instance_id, "ada") is None
+    (found,) = await journal.claim_abandoned(owner="b", ttl=LONG, limit=9)
+    assert (found.lease.instance_id, found.history.instance.state) == (instance_id, State.COMPENSATING)
+
+
+@check
+async def only_what_ended_with_a_failed_undo_is_reopened(journal: Journal) -> None:
+    assert await reopen_refused(journal, uuid4()) is Refusal.UNKNOWN_INSTANCE
+    for state in TERMINAL - {State.COMPENSATION_FAILED}:
+        assert await reopen_refused(journal, await ended(journal, state)) is Refusal.INSTANCE_TERMINAL
+    for open_one in (await started(journal), await parked(journal)):
+        before = await history(journal, open_one)
+        assert await reopen_refused(journal, open_one) is Refusal.NOT_NEEDED
+        assert await history(journal, open_one) == before
 
 
 # Retention

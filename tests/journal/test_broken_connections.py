@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -162,6 +164,15 @@ async def is_to_be_cancelled(journal: PostgresJournal, instance_id: UUID, answer
     assert (await history(journal, instance_id)).instance.cancel_reason == "enough"
 
 
+async def an_undo_that_failed(journal: PostgresJournal) -> UUID:
+    return await ended(journal, State.COMPENSATION_FAILED)
+
+
+async def is_reopened_once(journal: PostgresJournal, instance_id: UUID, answer: Any) -> None:
+    found = await history(journal, instance_id)
+    assert (found.instance.state, len(found.rows)) == (State.COMPENSATING, 1)
+
+
 async def has_answered(journal: PostgresJournal, instance_id: UUID, answer: Any) -> None:
     assert answer is not None
 
@@ -208,6 +219,7 @@ CALLS = {
     "release": Call(a_running, lambda j, i: j.release(i, fencing_token=1), heals=True, stands=is_claimable),
     "deliver": Call(a_parked, lambda j, i: j.deliver(i, delivery()), heals=True, stands=is_delivered_once),
     "request_cancel": Call(a_parked, lambda j, i: j.request_cancel(i, "enough"), heals=True, stands=is_to_be_cancelled),
+    "reopen": Call(an_undo_that_failed, lambda j, i: j.reopen(i, "ada"), heals=False, stands=is_reopened_once),
     "prune": Call(an_ended, lambda j, _: j.prune(older_than=FAR), heals=False, stands=is_gone),
     "read": Call(a_parked, lambda j, i: j.read(i), heals=True, stands=has_answered),
     "find": Call(a_parked, lambda j, _: j.find(Filter()), heals=True, stands=has_answered),
@@ -364,6 +376,38 @@ async def test_a_server_that_takes_requests_and_never_answers_is_given_up(
     await done(journal, Commit(instance_id, 2, rows=(row(1),)))
     assert (await history(journal, instance_id)).rows[:-1] == claim.history.rows
     await journal.close()
+
+
+async def test_a_backend_that_is_stopped_costs_its_connection_and_cannot_write_afterwards(
+    postgres_dsn: str, schema: str
+) -> None:
+    journal = await PostgresJournal.open(postgres_dsn, schema=schema, answer_within=timedelta(seconds=0.3))
+    instance_id = await started(journal)
+    await done(journal, Commit(instance_id, 1, rows=(row(),)))
+    ((used, _),) = journal._lines._idle
+    backend = used.info.backend_pid
+    try:
+        os.kill(backend, signal.SIGSTOP)
+    except (PermissionError, ProcessLookupError):
+        pytest.skip("the server is another user's or another machine's")
+    try:
+        assert await journal.commit(Commit(instance_id, 1, rows=(row(1),), **PARK)) == Committed(2)
+    finally:
+        os.kill(backend, signal.SIGCONT)  # it now reads what it was sent
+    claim = await claimed(journal, instance_id)
+    await done(journal, Commit(instance_id, claim.lease.fencing_token, rows=(row(2),), state=State.RUNNING))
+    while await is_there(journal, backend):
+        await asyncio.sleep(0.01)
+    found = await history(journal, instance_id)
+    assert [kept.step_id for kept in found.rows] == [0, 1, 2]
+    assert found.instance.state is State.RUNNING
+    await journal.close()
+
+
+async def is_there(journal: PostgresJournal, backend: int) -> bool:
+    async with journal._connections.borrow() as connection:
+        cursor = await connection.execute("select exists (select from pg_stat_activity where pid = %s)", [backend])
+        return await cursor.fetchone() == (True,)
 
 
 async def test_steps_that_keep_their_transactions_open_hold_up_neither_commits_nor_renewals(

@@ -17,7 +17,17 @@ from schedule_checks import SCHEDULE_CHECKS
 from flowx_runtime.journal.memory import MemoryJournal
 from flowx_runtime.journal.once import OnceRecord
 from flowx_runtime.journal.outbox import EventClaim, Settlement
-from flowx_runtime.journal.records import Claimed, Commit, Committed, Delivery, History, Refusal, Refused, Started
+from flowx_runtime.journal.records import (
+    Claimed,
+    Commit,
+    Committed,
+    Delivery,
+    History,
+    Refusal,
+    Refused,
+    Started,
+    State,
+)
 from flowx_runtime.journal.schedules import ScheduleRow
 
 
@@ -124,6 +134,27 @@ class ParksOverACancel(MemoryJournal):
         entry.signalled = False
 
 
+class ReopensUnderTheOldFence(MemoryJournal):
+    """Lets whoever ended an instance write to it again once it is reopened."""
+
+    async def reopen(self, instance_id: UUID, by: str) -> Refused | None:
+        answer = await super().reopen(instance_id, by)
+        if answer is None:
+            entry = self._entries[instance_id]
+            entry.row = replace(entry.row, fence=entry.row.fence - 1)
+        return answer
+
+
+class ReopensWhateverEnded(MemoryJournal):
+    """Lets an instance that failed go back although nothing of it is left to undo."""
+
+    async def reopen(self, instance_id: UUID, by: str) -> Refused | None:
+        entry = self._entries.get(instance_id)
+        if entry is not None and entry.row.state.is_terminal:
+            entry.row = replace(entry.row, state=State.COMPENSATION_FAILED)
+        return await super().reopen(instance_id, by)
+
+
 class PrunesWhatIsUnpublished(MemoryJournal):
     """Removes whatever has ended."""
 
@@ -226,6 +257,8 @@ FAULTS = [
     (ParksOverACancel, "a_parked_instance_that_is_to_be_cancelled_is_given_out_however_it_came_to_park"),
     (PrunesWhatIsUnpublished, "an_event_that_is_not_published_keeps_its_instance"),
     (PrunesWhatIsUnpublished, "a_child_is_kept_for_as_long_as_its_parent_is_open"),
+    (ReopensUnderTheOldFence, "who_ended_an_instance_writes_no_more_to_it_when_it_is_reopened"),
+    (ReopensWhateverEnded, "only_what_ended_with_a_failed_undo_is_reopened"),
     (LosesTheFence, "a_stale_token_is_refused"),
     (RaisesTheFenceLate, "the_fence_rises_on_acquisition_before_the_history_is_read"),
     (GivesTheOwnerASecondLease, "a_live_lease_refuses_everyone_its_owner_included"),

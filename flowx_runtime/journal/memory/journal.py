@@ -15,6 +15,8 @@ from flowx_runtime.journal.memory.once import MemoryOnce
 from flowx_runtime.journal.memory.outbox import MemoryOutbox
 from flowx_runtime.journal.memory.schedules import MemorySchedules
 from flowx_runtime.journal.records import (
+    REOPENED,
+    REOPENED_SCOPE,
     TERMINAL,
     Claimed,
     Commit,
@@ -28,6 +30,7 @@ from flowx_runtime.journal.records import (
     Pruned,
     Refusal,
     Refused,
+    RowOutcome,
     StagedEvent,
     Started,
     State,
@@ -174,6 +177,20 @@ class MemoryJournal(MemoryOnce, MemoryOutbox, MemorySchedules):
         if entry.row.cancel_reason is None:
             entry.row = replace(entry.row, cancel_reason=reason)
         entry.signalled = entry.signalled or entry.row.state is State.SUSPENDED
+        return None
+
+    async def reopen(self, instance_id: UUID, by: str) -> Refused | None:
+        entry = self._entries.get(instance_id)
+        if entry is None:
+            return Refused(Refusal.UNKNOWN_INSTANCE)
+        if entry.row.state is not State.COMPENSATION_FAILED:
+            return Refused(Refusal.INSTANCE_TERMINAL if entry.row.state.is_terminal else Refusal.NOT_NEEDED)
+        now = self._clock()
+        times = sum(row.capability_id == REOPENED for row in entry.rows)
+        said = StepRow(REOPENED_SCOPE, 0, times + 1, REOPENED, RowOutcome.SUCCESS, by)
+        entry.keys.add((said.scope, said.step_id, said.attempt))
+        entry.rows.append(replace(said, sequence=len(entry.rows) + 1, committed_at=now))
+        entry.row = replace(entry.row, state=State.COMPENSATING, fence=entry.row.fence + 1, updated_at=now)
         return None
 
     async def prune(self, *, older_than: datetime, states: Collection[State] = TERMINAL, batch: int = 1000) -> Pruned:

@@ -179,6 +179,10 @@ class PostgresJournal(PostgresOnce, PostgresOutbox, PostgresSchedules, PostgresN
         (refusal,) = await self._one("request_cancel", [instance_id, storable(reason)])
         return None if refusal is None else Refused(Refusal(refusal))
 
+    async def reopen(self, instance_id: UUID, by: str) -> Refused | None:
+        (refusal,) = await self._fetched("reopen", [instance_id, storable(by)])
+        return None if refusal is None else Refused(Refusal(refusal))
+
     async def prune(self, *, older_than: datetime, states: Collection[State] = TERMINAL, batch: int = 1000) -> Pruned:
         total = (0, 0, 0, 0)
         while True:
