@@ -396,7 +396,7 @@ async def test_a_backend_that_is_stopped_costs_its_connection_and_cannot_write_a
         os.kill(backend, signal.SIGCONT)  # it now reads what it was sent
     claim = await claimed(journal, instance_id)
     await done(journal, Commit(instance_id, claim.lease.fencing_token, rows=(row(2),), state=State.RUNNING))
-    while await is_there(journal, backend):
+    while await is_there(journal, backend):  # noqa: ASYNC110
         await asyncio.sleep(0.01)
     found = await history(journal, instance_id)
     assert [kept.step_id for kept in found.rows] == [0, 1, 2]
