@@ -33,7 +33,16 @@ from flowx_runtime.engine.sub_flow import Children
 from flowx_runtime.engine.unwind import Unwinder
 from flowx_runtime.engine.walker import Walker
 from flowx_runtime.journal.contract import Journal, JournalUnavailable
-from flowx_runtime.journal.records import History, Lease, StagedEvent, State, StoredError
+from flowx_runtime.journal.records import (
+    Captured,
+    History,
+    Lease,
+    RowOutcome,
+    StagedEvent,
+    State,
+    StepRow,
+    StoredError,
+)
 from flowx_runtime.plan.plan import Plan
 
 _LOG = logging.getLogger("flowx.engine")
@@ -239,11 +248,34 @@ class Engine:
         """Cancel the children that are still open, before it ends and nobody remembers them."""
         assert self._journal is not None
         reason = session.cancel_reason
+        if reason is None:
+            reason = f"its parent failed with {error.code}"
         for child in sorted(session.open_children):
-            await self._journal.request_cancel(
-                child, f"its parent failed with {error.code}" if reason is None else reason
-            )
+            if await self._journal.request_cancel(child, reason) is not None:
+                await self._join_late(session, child)
         self.hint()
+
+    async def _join_late(self, session: Session, child: UUID) -> None:
+        """Have a child that has completed meanwhile undone with the rest: its row says that it is there."""
+        assert self._journal is not None
+        history = await self._journal.read(child)
+        if history is None or history.instance.state is not State.COMPLETED:
+            return
+        instance = history.instance
+        scope, step_id = instance.parent_scope, instance.parent_step_id
+        assert step_id is not None
+        node = session.plan.nodes[step_id]
+        session.record(
+            StepRow(
+                scope=scope,
+                step_id=step_id,
+                attempt=session.attempt_after((scope, step_id)),
+                capability_id=instance.flow_id,
+                outcome=RowOutcome.SUCCESS,
+                name=getattr(node, "name", ""),
+                captured=Captured(self._clock.now()),
+            )
+        )
 
     def _failure_events(self, walker: Walker, frame: Frame, error: StoredError) -> list[StagedEvent]:
         """The events of `emit_on_failure`; one that cannot be made must not hide why the flow failed."""

@@ -18,6 +18,7 @@ from tests.acceptance.small_flows import (
     ORDER,
     Approved,
     CrashingJournal,
+    Forbidden,
     Note,
     Order,
     OutOfStock,
@@ -151,6 +152,35 @@ async def test_a_parent_resumed_at_any_commit_undoes_its_child_in_its_place(
         ("order.child", "Completed"),
         ("order.place", "Failed"),
     ]
+
+
+async def test_a_child_that_completed_beside_a_branch_that_fails_is_undone(
+    database: Database, clock: VirtualClock
+) -> None:
+    """Seed 004 §6.2, in a fork: the node died before the parent knew, and the next one fails before it asks."""
+    _, child = family()
+    parent = plan(
+        Parallel(0, (1, 2), 3, Merge.ALL_MUST_SUCCEED),
+        step(1, "gate"),
+        SubFlow(2, "child", "order.child", "1.0.0", lambda ctx: Order(name="child")),
+        step(3, "join"),
+    )
+
+    async def never(request: Order, ctx: StepContext) -> None:
+        await asyncio.Event().wait()
+
+    world = World(answers={"gate": never})
+    CrashingJournal.crash(after={1})
+    async with node(database, clock, world, parent, child, journal=CrashingJournal) as dying:
+        await asyncio.gather(dying.run("order.place", ORDER), return_exceptions=True)
+    assert sorted(database.rows("select flow_id, state from flow_instance")) == [
+        ("order.child", "Completed"),
+        ("order.place", "Running"),
+    ]
+    world.answers["gate"] = raising(Forbidden)
+    async with node(database, clock, world, parent, child) as another:
+        await to_the_end(database, clock, another)
+    assert world.effects == ["x(child)", "y(child)", "undo-y(child)", "undo-x(child)"]
 
 
 async def test_an_inline_child_may_wait_and_its_parent_is_undone_with_it(

@@ -119,11 +119,14 @@ class Item:
     name: str = ""
 
 
-def blocks(depth: int, *, may_fail: bool, may_wait: bool = True) -> st.SearchStrategy[tuple[Item, ...]]:
-    return st.lists(items(depth, may_fail=may_fail, may_wait=may_wait), min_size=1, max_size=3).map(tuple)
+def blocks(
+    depth: int, *, may_fail: bool, may_wait: bool = True, may_race: bool = False
+) -> st.SearchStrategy[tuple[Item, ...]]:
+    inside = items(depth, may_fail=may_fail, may_wait=may_wait, may_race=may_race)
+    return st.lists(inside, min_size=1, max_size=3).map(tuple)
 
 
-def items(depth: int, *, may_fail: bool, may_wait: bool = True) -> st.SearchStrategy[Item]:
+def items(depth: int, *, may_fail: bool, may_wait: bool = True, may_race: bool = False) -> st.SearchStrategy[Item]:
     """Constructs; those that can fail only where nothing runs beside them, or what had been done would be a race."""
     fails = ATTEMPTS if may_fail else ATTEMPTS - 1
     leaves = [
@@ -144,8 +147,8 @@ def items(depth: int, *, may_fail: bool, may_wait: bool = True) -> st.SearchStra
     leaves += waiting if may_wait else []
     if not depth:
         return st.one_of(leaves)
-    inner = blocks(depth - 1, may_fail=may_fail, may_wait=may_wait)
-    beside = blocks(depth - 1, may_fail=False, may_wait=may_wait)
+    inner = blocks(depth - 1, may_fail=may_fail, may_wait=may_wait, may_race=may_race)
+    beside = blocks(depth - 1, may_fail=may_race, may_wait=may_wait, may_race=may_race)
     waiting = [
         st.builds(Item, st.just("await"), st.tuples(inner), flag=st.booleans()),
         st.builds(Item, st.just("poll"), st.tuples(inner), st.integers(1, 8)),

@@ -181,3 +181,15 @@ def test_a_flow_of_any_shape_that_waits_for_nothing_comes_to_the_same_without_a_
     assert sorted(world.undone) == sorted(expected.undone)
     if _is_in_order(block):
         assert (world.done, world.undone) == (expected.done, expected.undone)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(blocks(2, may_fail=True, may_race=True).map(named), CRASHES, CRASHES)
+def test_a_flow_that_fails_beside_something_else_leaves_nothing_done_and_nothing_open(block, before, after):
+    found, scene = asyncio.run(run(block, before, after))
+
+    assert all(entry.row.state.is_terminal for entry in scene.journal._entries.values())
+    if found.state == State.FAILED.value:
+        rows = Counter(row.outcome for entry in scene.journal._entries.values() for row in entry.rows if _counts(row))
+        assert rows[RowOutcome.SUCCESS] == rows[RowOutcome.COMPENSATED]
+        assert before or after or set(found.undone) == set(found.done)
