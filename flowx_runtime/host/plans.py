@@ -21,6 +21,19 @@ _LOG = logging.getLogger("flowx.host")
 AnyPlan: TypeAlias = Plan[Any, Any]
 
 
+def uses_of(plan: AnyPlan) -> Iterator[CapabilityUse]:
+    """Every capability that a step, its undo or its fallback calls."""
+    for node in plan.nodes:
+        if isinstance(node, Step):
+            yield node.capability
+            if node.compensation is not None:
+                yield node.compensation
+            if node.policy is not None and node.policy.fallback is not None:
+                instead = stand_in(node.policy.fallback, node.capability)
+                if instead is not None:
+                    yield instead
+
+
 class Plans:
     """Plans by flow and version; of several versions of a flow in a list, the last is the current one."""
 
@@ -89,17 +102,9 @@ class Plans:
         return plan
 
     def uses(self) -> Iterator[CapabilityUse]:
-        """Every capability that a step or an undo of any plan calls."""
+        """Every capability that any plan calls."""
         for plan in self:
-            for node in plan.nodes:
-                if isinstance(node, Step):
-                    yield node.capability
-                    if node.compensation is not None:
-                        yield node.compensation
-                    if node.policy is not None and node.policy.fallback is not None:
-                        instead = stand_in(node.policy.fallback, node.capability)
-                        if instead is not None:
-                            yield instead
+            yield from uses_of(plan)
 
     def _add(self, plan: AnyPlan, *, is_current: bool) -> None:
         _refuse_other(plan)

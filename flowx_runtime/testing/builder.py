@@ -13,7 +13,7 @@ from flowx_runtime.outbox.publisher import Publisher
 from flowx_runtime.plan.catalog import Catalog
 from flowx_runtime.plan.plan import Plan
 from flowx_runtime.testing.answers import Substitute
-from flowx_runtime.testing.calls import uses_of
+from flowx_runtime.testing.calls import uses_by_id
 from flowx_runtime.testing.errors import TestSetupError
 from flowx_runtime.testing.flow_test_host import FlowTestHost
 from flowx_runtime.testing.node import Interrupts
@@ -63,7 +63,7 @@ class TestHostBuilder:
         Raises:
             TestSetupError: no step or undo of the flows calls it, or the answer is not what it declares.
         """
-        known = uses_of(self.plans)
+        known = uses_by_id(self.plans)
         if capability_id not in known:
             close = difflib.get_close_matches(capability_id, known, 1)
             hint = f"did you mean {close[0]!r}" if close else f"they call {', '.join(sorted(known))}"
@@ -100,7 +100,7 @@ class TestHostBuilder:
     def build(self) -> FlowTestHost:
         """A host in a world of its own."""
         clock = VirtualClock()
-        uses = uses_of(self.plans)
+        uses = uses_by_id(self.plans)
         host = FlowTestHost(
             {plan.flow_id: plan for plan in reversed(self.plans)},
             main=self.plans[0],

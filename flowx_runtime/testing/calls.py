@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 from flowx_runtime.engine.capabilities import Capabilities, CapabilityMissing
+from flowx_runtime.host.plans import uses_of
 from flowx_runtime.plan.plan import Plan
 from flowx_runtime.plan.uses import CapabilityUse
 from flowx_runtime.testing.answers import Substitute
@@ -41,7 +42,7 @@ class Calls:
 
     def of(self, node: Node, plans: Iterable[Plan[Any, Any]]) -> dict[str, Wrapped]:
         """What one node calls, by capability id."""
-        return {use.id: self._wrapped(use, node) for use in uses_of(plans).values()}
+        return {use.id: self._wrapped(use, node) for use in uses_by_id(plans).values()}
 
     def unused(self) -> list[str]:
         """The substitutes that nothing called, but for optional ones."""
@@ -102,12 +103,10 @@ class Calls:
             ) from None
 
 
-def uses_of(plans: Iterable[Plan[Any, Any]]) -> dict[str, CapabilityUse]:
-    """Every capability that a step or an undo of the plans calls, by id."""
+def uses_by_id(plans: Iterable[Plan[Any, Any]]) -> dict[str, CapabilityUse]:
+    """Every capability that the plans call, by id."""
     found: dict[str, CapabilityUse] = {}
     for plan in plans:
-        for node in plan.nodes:
-            for use in (getattr(node, "capability", None), getattr(node, "compensation", None)):
-                if isinstance(use, CapabilityUse):
-                    found.setdefault(use.id, use)
+        for use in uses_of(plan):
+            found.setdefault(use.id, use)
     return found

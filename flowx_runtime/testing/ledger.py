@@ -220,7 +220,9 @@ class Ledger:
 
     @staticmethod
     def _is_row_of(call: Call, commit: Commit, row: StepRow) -> bool:
-        if (call.name, call.capability_id, call.attempt) != (row.name, row.capability_id, row.attempt):
+        # A fallback's row names the capability that it stands in for.
+        is_its = row.outcome is RowOutcome.DEGRADED or call.capability_id == row.capability_id
+        if not is_its or (call.name, call.attempt) != (row.name, row.attempt):
             return False
         # The undo of a child's step is kept with the parent, at a scope that ends with the step's own.
         is_undo = call.compensates is not None and row.scope.endswith(call.scope)

@@ -168,6 +168,11 @@ DEGRADED = plan(
     returns=lambda ctx: ctx.get(Receipt),
 )
 
+STOOD_IN = plan(
+    Step(0, "test.charge", CHARGE, policy=PolicySet("stood in", fallback=Fallback(capability=slowly))),
+    Step(1, "test.look", LOOK),
+)
+
 AT_ONCE = plan(charging(0, policy=PolicySet("at once", retry=Retry(3, Backoff.fixed("PT0.5S")))))
 """Three attempts, half a second apart: not parked in between."""
 

@@ -10,6 +10,10 @@ from offers.app import capabilities as offers_capabilities
 from offers.contracts import OfferCountersigned, OfferToAccept
 from offers.plans import offer_accept_v1_0_0 as offer_accept
 from offers.signature_service import SignatureService
+from payments.app import capabilities as payments_capabilities
+from payments.contracts import OrderLine, PayOrder
+from payments.plans import order_pay_v1_0_0 as order_pay
+from payments.stand_ins import InMemoryMailer, InMemoryProcessor, InMemoryWarehouse
 from polling.app import capabilities as polling_capabilities
 from polling.contracts import OcrCompleted, SubmitDocument
 from polling.ocr_provider import OcrProvider
@@ -46,7 +50,11 @@ ONBOARDING = (
     .with_capabilities(workflow_capabilities)
     .with_key_ring(KeyRing({"k": b"k" * 32}, current="k"))
 )
+PAYMENTS = flow_host(order_pay.PLAN).with_capabilities(
+    lambda: payments_capabilities(InMemoryWarehouse(), InMemoryProcessor(down_for=2), InMemoryMailer())
+)
 DOCUMENT = SubmitDocument(document_id="doc-1", content_type="application/pdf", pages=12)
+PAID_ORDER = PayOrder(order_id="o-1", lines=(OrderLine(sku="tea", quantity=2),), total_cents=1990, card_token="tok-1")
 OFFER = OfferToAccept(candidate_id="c-42", role="staff-engineer", site="london")
 WHOM = OnboardEmployee(
     candidate_id="c-1",
@@ -82,6 +90,11 @@ async def ignore(host: FlowTestHost) -> None:
 
 async def onboard(host: FlowTestHost) -> None:
     await host.start(WHOM)
+    await host.advance_until_done()
+
+
+async def pay(host: FlowTestHost) -> None:
+    await host.start(PAID_ORDER)
     await host.advance_until_done()
 
 
@@ -122,6 +135,7 @@ async def killed_on_both(builder: TestHostBuilder, scenario: Any, schemas: Postg
         (OFFERS, ignore),
         (ONBOARDING, onboard),
         (ONBOARDING.substitute("welcome.send", fails(DepartmentClosed)), onboard),
+        (PAYMENTS, pay),
         (flow_host(RETRIED), order),
         (flow_host(ONCE), order),
         (flow_host(TWO_WAITS), approve_and_pay),

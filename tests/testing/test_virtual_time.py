@@ -6,7 +6,11 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from polling.app import capabilities
+from polling.contracts import OcrStatus, SubmitDocument
+from polling.plans import document_process_v1_0_0 as document_process
 
+from flowx_runtime.outbox.envelope import Envelope
 from flowx_runtime.testing import NeverFinishes, TestSetupError, after, fails, flow_host, sequence
 from tests.testing.flows import (
     ASKING,
@@ -188,6 +192,22 @@ async def test_what_runs_at_most_once_is_in_the_trace_by_its_path() -> None:
         run = await host.start(ORDER)
         await host.advance_until_done()
         assert run.trace.once == ("test.flow/test.charge_once/charge-card",)
+
+
+async def test_events_are_published_as_they_are_staged() -> None:
+    published: list[str] = []
+
+    class Kept:
+        async def publish(self, envelope: Envelope) -> None:
+            published.append(envelope.type)
+
+    document = SubmitDocument(document_id="d", content_type="t", pages=1)
+    builder = flow_host(document_process.PLAN).with_capabilities(capabilities).with_publisher(Kept())
+    async with builder.substitute("ocr.status", OcrStatus(job_id="j", state="completed")).build() as host:
+        run = await host.start(document)
+        await host.advance("PT1S")
+        assert run.completed_with()
+        assert published == ["document.processed"]
 
 
 async def test_ids_and_random_values_are_the_same_in_every_test() -> None:
