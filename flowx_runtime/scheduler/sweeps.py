@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
+import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from random import Random
@@ -151,6 +152,7 @@ class Sweeps:
                 room = await self.room()
                 if self._stopping.is_set():
                     break
+                asked = time.monotonic()
                 page = await claim(room)
                 if self._stopping.is_set():  # a peer may go on with these for longer than this node is there
                     not_ours += page
@@ -161,7 +163,7 @@ class Sweeps:
                 # Given back now, these would fill every further page.
                 not_ours += [claimed for claimed in page if claimed not in runnable]
                 for claimed in runnable:
-                    self.begin(claimed)
+                    self.begin(claimed, leased_since=asked)
                 if not fresh or len(page) < room:
                     break
             return len(seen)
@@ -175,9 +177,15 @@ class Sweeps:
             await asyncio.wait(self._going_on, return_when=asyncio.FIRST_COMPLETED)
         return min(_PAGE, self._concurrency - len(self._going_on))
 
-    def begin(self, claimed: Claimed) -> None:
-        """Go on with an instance that this node holds the lease of, and do not wait for it."""
-        task = asyncio.create_task(self._go_on(claimed))
+    def begin(self, claimed: Claimed, *, leased_since: float | None = None) -> None:
+        """Go on with an instance that this node holds the lease of, and do not wait for it.
+
+        Args:
+            claimed: the instance.
+            leased_since: the monotonic clock when its lease was asked for; `None`: just now.
+        """
+        since = time.monotonic() if leased_since is None else leased_since
+        task = asyncio.create_task(self._go_on(claimed, since + self._lease_ttl.total_seconds()))
         self._going_on.add(task)
         task.add_done_callback(self._going_on.discard)
 
@@ -190,8 +198,14 @@ class Sweeps:
         is_left_alone = self._setbacks.is_left_alone(claimed.lease.instance_id, self._clock.now())
         return not is_left_alone and self._runs.can_run(claimed)
 
-    async def _go_on(self, claimed: Claimed) -> None:
+    async def _go_on(self, claimed: Claimed, leased_until: float) -> None:
         instance_id = claimed.lease.instance_id
+        if time.monotonic() >= leased_until:
+            # The answer was long on its way, or this process stood still. Others may have gone on with it meanwhile.
+            _LOG.warning(
+                "the lease on instance %s had run out before its turn came; it is left for recovery", instance_id
+            )
+            return
         try:
             await self._runs.go_on(claimed)
         except JournalUnavailable as unavailable:

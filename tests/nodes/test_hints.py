@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
-from uuid import uuid4
 
 import psycopg
 import pytest
@@ -13,7 +12,7 @@ from flowx_runtime.host.errors import HostClosed
 from flowx_runtime.journal.records import Filter, State
 from flowx_runtime.outbox.envelope import Envelope
 from flowx_runtime.outbox.settings import Publishing
-from tests.nodes.scene import DAY, PARENT, WAITING, Approved, Database, Order, node
+from tests.nodes.scene import DAY, PARENT, WAITING, Approved, Database, Order, approval, node
 
 ORDER = Order(name="o")
 
@@ -120,7 +119,7 @@ async def test_p27_a_node_whose_connection_was_cut_listens_again_and_looks_at_wh
     ):
         await ready(database)
         one, other = [await worker.run("work.waiting", ORDER) for _ in range(2)]
-        await sender._any_journal().deliver(one.instance_id, _delivery())  # nobody is told
+        await sender._any_journal().deliver(one.instance_id, approval())  # nobody is told
         database.rows("select pg_terminate_backend(backend_pid) from flow_node")
         await database.has(one.instance_id, State.COMPLETED)
         await sender.signal(other.instance_id, Approved(by="ada"))
@@ -143,7 +142,7 @@ async def test_p37_words_of_others_on_the_channel_do_no_harm(database: Database)
         ):
             database.rows("select pg_notify(%s, %s)", channel, word)
         waiting = await worker.run("work.waiting", ORDER)
-        await worker._any_journal().deliver(waiting.instance_id, _delivery())
+        await worker._any_journal().deliver(waiting.instance_id, approval())
         database.rows("select pg_notify(%s, '')", channel)  # it still listens
         await database.has(waiting.instance_id, State.COMPLETED)
 
@@ -163,17 +162,11 @@ async def test_what_a_slow_transaction_parked_late_is_woken_by_the_next_sweep(da
                 [waiting.instance_id],
             )
             assert await worker.sweep_once() == 0
-            await sender._any_journal().deliver(parked.instance_id, _delivery())
+            await sender._any_journal().deliver(parked.instance_id, approval())
             assert await worker.sweep_once() == 1  # others do not wait for it
             slow.commit()
         assert await worker.sweep_once() == 1
     assert database.state(waiting.instance_id) == "Failed"  # in time it had not come
-
-
-def _delivery():
-    from flowx_runtime.journal.records import Delivery
-
-    return Delivery(uuid4().hex, "work.approved", '{"by": "ada"}')
 
 
 async def test_a_node_that_has_left_takes_nothing_more(database: Database) -> None:

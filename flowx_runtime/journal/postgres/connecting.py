@@ -23,7 +23,8 @@ _DEFAULTS: Final = {
     "tcp_user_timeout": "25000",
 }
 _FIXED: Final = {"application_name": "flowx", "client_encoding": "UTF8"}
-_SETTINGS: Final = b"set default_transaction_isolation = 'read committed'; set datestyle = 'ISO'"
+_SETTINGS: Final = b"""
+set default_transaction_isolation = 'read committed'; set datestyle = 'ISO'; select pg_backend_pid()"""
 """The functions rely on seeing, after they waited for a lock, what its holder committed; the driver on ISO dates."""
 _PASSING: Final = (
     "starting up",
@@ -91,7 +92,7 @@ class Address:
             try:
                 async with asyncio.timeout_at(max(deadline, loop.time() + _FIRST_PAUSE)):
                     connection = await AsyncConnection.connect(self._conninfo, autocommit=True)
-                    await connection.execute(_SETTINGS)
+                    await _prepare(connection)
                     return connection
             except TimeoutError:
                 raise psycopg.OperationalError("no answer") from None
@@ -110,6 +111,17 @@ def _whole(dsn: str) -> str:
     if "\x00" in dsn:
         raise ValueError("the driver would stop reading here")
     return dsn
+
+
+async def _prepare(connection: Connection) -> None:
+    cursor = await connection.execute(_SETTINGS)
+    while cursor.nextset():
+        pass
+    row = await cursor.fetchone()
+    assert row is not None
+    if row[0] != connection.info.backend_pid:
+        # A pooler is in between. The next transaction may be another session's, which has prepared nothing.
+        connection.prepare_threshold = None
 
 
 def reason_of(error: BaseException) -> str:
