@@ -76,6 +76,11 @@ class Published:
             self._schemas[name] = self._derived(name)
         return self._schemas[name]
 
+    def is_generic(self, name: str) -> bool:
+        """Whether a contract has type variables: as such, values are of what it is parametrised to."""
+        found = self.names.class_of(name)
+        return found is not None and bool(generics.parameters(name, found[1], Where(self.names, found[0])))
+
     def closure(self, names: Iterable[str]) -> dict[str, Schema]:
         """The schemas of contracts and of those inside them, by name."""
         found: dict[str, Schema] = {}

@@ -176,15 +176,16 @@ def _capability(program: Program, capability: model.Capability, used_by: list[st
 
 
 def _published(program: Program, plans: Sequence[plan.PlanModel]) -> set[str]:
+    published = Published.of(program)
     names = {contract.name for compiled in plans for contract in compiled.contracts}
-    types = [TypeExpr(name) for name in names]
+    types = [TypeExpr(name) for name in names if not published.is_generic(name)]
     for capability in program.capabilities.values():
         types += [capability.request, capability.result]
     for flow in (program.flows[compiled.flow] for compiled in plans):
         types += [flow.input, flow.output]
     types += [TypeExpr(event.contract) for event in program.events.values()]
     types += [TypeExpr(signal.contract) for signal in program.signals.values()]
-    return {Published.of(program).name(type_) for type_ in types if type_.name in program.contracts}
+    return {published.name(type_) for type_ in types if type_.name in program.contracts}
 
 
 def _without_nothing(document: dict[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def digest(model: plan.PlanModel, published: Published) -> str:
         "onFailure": [[emit.event.id, emit.payload.canonical] for emit in model.on_failure],
         "contracts": {
             name: _contract_digest(published, name, told)
-            for name, told in published.told(contract.name for contract in model.contracts).items()
+            for name, told in published.told(_held(model, published)).items()
         },
     }
     text = json.dumps(canonical, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
@@ -128,6 +128,14 @@ def _major(version: str) -> str:
 
 def _contract_name(type_: TypeExpr) -> object:
     return _type(type_) if type_.arguments else type_.name
+
+
+def _held(model: plan.PlanModel, published: Published) -> set[str]:
+    """The contracts that values of a plan can be of; of a generic one, as it is parametrised."""
+    types = [model.input, model.output]
+    types += [side for capability in model.capabilities for side in (capability.request, capability.result)]
+    names = {published.name(type_) for type_ in types if type_.name in published.program.contracts}
+    return names | {contract.name for contract in model.contracts if not published.is_generic(contract.name)}
 
 
 def _contract_digest(published: Published, name: str, told: object) -> str:

@@ -101,9 +101,9 @@ def _functions(flow: Flow) -> Iterator[DataFunction]:
 
 def _contracts(program: Program, flow: Flow, capabilities: tuple[model.Capability, ...]) -> tuple[Contract, ...]:
     """Every contract that a value of this flow can be of: what goes in and out, and what steps give each other."""
-    names = {flow.input.name, flow.output.name}
+    names = _names_in(flow.input) | _names_in(flow.output)
     for capability in capabilities:
-        names |= {capability.request.name, capability.result.name}
+        names |= _names_in(capability.request) | _names_in(capability.result)
     for construct in constructs(flow.body):
         match construct:
             case model.AwaitSignal():
