@@ -1,4 +1,4 @@
-"""The database server stops and comes back, or loses a backend: hosts, their sweeps and their flows go on by themselves."""
+"""The database server stops and comes back, or loses a backend: hosts, sweeps and flows go on by themselves."""
 
 from __future__ import annotations
 
