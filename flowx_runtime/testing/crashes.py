@@ -32,7 +32,6 @@ class Told:
 
     traces: tuple[Trace, ...]
     boundaries: tuple[Boundary, ...]
-    wrong: tuple[str, ...]
     calls: int
 
 
@@ -91,6 +90,7 @@ async def pass_through(
     try:
         await scenario(host)
     except Exception as error:
+        _refuse(host, what)
         if interrupts is None:
             raise
         raise Interrupted(f"{host.plan.flow_id}, {what}, raised {type(error).__name__}: {error}") from error
@@ -98,15 +98,18 @@ async def pass_through(
         told = Told(
             tuple(run.trace for run in (*host.runs, *host.started_by_themselves)),
             tuple(host.ledger.boundaries),
-            tuple(host.ledger.wrong),
             len(host.calls),
         )
     finally:
         await host.close()
-    if told.wrong:
-        said = "\n".join(f"  {each}" for each in told.wrong[:_SHOWN])
-        raise Interrupted(f"{host.plan.flow_id}, {what}, did what no run may do:\n{said}")
+    _refuse(host, what)
     return told
+
+
+def _refuse(host: FlowTestHost, what: str) -> None:
+    if host.ledger.wrong:
+        said = "\n".join(f"  {each}" for each in host.ledger.wrong[:_SHOWN])
+        raise Interrupted(f"{host.plan.flow_id}, {what}, did what no run may do:\n{said}")
 
 
 def compare(builder: TestHostBuilder, undisturbed: Told, told: Told, what: str) -> None:

@@ -26,6 +26,9 @@ _TURNS: Final = 40
 PATIENCE = 10.0
 """Seconds of real time that a capability may take to answer."""
 
+COURTESY = 2.0
+"""Seconds of real time after which somebody else has a turn although one that had it has not come to rest."""
+
 Asked: TypeAlias = Callable[[FlowHost], Coroutine[Any, Any, Any]]
 """What a host is asked to do."""
 
@@ -228,7 +231,10 @@ class Driver:
             if pulse != _pulse(self.nodes):
                 quiet = 0
             elif any(node.busy for node in self.nodes):
-                await self._wait_for_real()
+                # What is under way may itself wait for one whose turn it is not.
+                is_moved = await self._is_moved_within(COURTESY) or await self._interrupts.give_turn(self)
+                if not is_moved and not await self._is_moved_within(PATIENCE):
+                    raise NeverFinishes(self.why_not(f"nothing answered for {PATIENCE:.0f} seconds of real time"))
                 quiet = 0
             elif quiet < _TURNS:
                 quiet += 1
@@ -237,16 +243,15 @@ class Driver:
             else:
                 return
 
-    async def _wait_for_real(self) -> None:
-        """Something real is under way: a database, a thread, a socket."""
+    async def _is_moved_within(self, seconds: float) -> bool:
+        """Wait for something real that is under way: a database, a thread, a socket."""
         for node in self.nodes:
             node.moved.clear()
         moves = [asyncio.ensure_future(node.moved.wait()) for node in self.nodes]
-        moved, pending = await asyncio.wait(moves, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+        moved, pending = await asyncio.wait(moves, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         for each in pending:
             each.cancel()
-        if not moved:
-            raise NeverFinishes(self.why_not(f"nothing answered for {PATIENCE:.0f} seconds of real time"))
+        return bool(moved)
 
     def _collect(self) -> None:
         """Let go of what is done; what a sweep or a scheduled signal raised is the test's to know."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from flowx_runtime.testing import (
     TestSetupError,
     after,
     crash_everywhere,
+    driver,
     fails,
     flow_host,
     sequence,
@@ -140,6 +142,48 @@ async def test_a_killed_host_cleans_nothing_up() -> None:
         assert run.completed_with()
         assert [call.name for call in host.calls] == ["slow", "left", "slow", "further left", "test.look"]
         assert ended == [2], "the call that was killed did not come to its `finally`"
+
+
+async def test_the_clock_does_not_stop_for_a_host_that_was_killed() -> None:
+    async def slow_at_first(request: Order) -> Receipt:
+        if not host.crashes:
+            await host.sleep("PT3H")
+        return SOON
+
+    async with flow_host(FORK).substitute("test.slow", slow_at_first).build() as host:
+        begun = host.now
+        host.crash_after("left")
+        run = await host.start(ORDER)
+        assert run.completed_with()
+        assert host.now == begun
+
+
+async def test_what_a_killed_host_waited_for_for_real_does_not_bring_it_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver, "COURTESY", 0.02)
+    answered, effects = asyncio.Event(), []
+
+    async def slow_at_first(request: Order) -> Receipt:
+        number = len(effects)
+        effects.append("asked")
+        if number == 0:
+            await answered.wait()
+            effects.append("done after it was killed")
+        answered.set()
+        return SOON
+
+    async with flow_host(FORK).substitute("test.slow", slow_at_first).build() as host:
+        host.crash_after("left")
+        run = await host.start(ORDER)
+        assert run.completed_with()
+        assert effects == ["asked", "asked"]
+
+
+async def test_an_attempt_that_is_made_again_gets_the_answer_it_had() -> None:
+    async with flow_host(SLOW).substitute("test.charge", sequence(SOON)).build() as host:
+        host.crash_before("test.charge")
+        await host.start(ORDER)
+        assert [call.answer for call in host.calls] == [SOON, SOON]
+        await host.advance_until_done()
 
 
 async def test_an_effect_outside_that_is_repeated_is_seen_by_the_test_s_own_world() -> None:

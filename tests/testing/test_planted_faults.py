@@ -116,6 +116,14 @@ async def test_a_row_that_is_written_after_the_effect_of_the_next_step_is_found(
         await crash_everywhere(documents(), read)
 
 
+async def test_a_step_that_is_called_again_although_its_row_is_written_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plant(monkeypatch, steps.step, ("if row is not None:", "if row is not None and node.index:"))
+    with pytest.raises(Interrupted, match=r"ocr\.upload was called again although its row had been written"):
+        await crash_everywhere(documents(), read)
+
+
 async def test_a_retry_budget_that_begins_anew_on_takeover_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     plant(
         monkeypatch,

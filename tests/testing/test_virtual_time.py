@@ -145,6 +145,7 @@ async def test_a_capability_that_never_answers_is_named(monkeypatch: pytest.Monk
     from flowx_runtime.testing import driver
 
     monkeypatch.setattr(driver, "PATIENCE", 0.05)
+    monkeypatch.setattr(driver, "COURTESY", 0.02)
 
     async def forgets(request: Order) -> Receipt:
         await asyncio.get_running_loop().create_future()
