@@ -16,6 +16,9 @@ from tests.crash.scenarios import Scenario
 from tests.crash.world import World
 
 KEY = "k"
+PATIENCE = 20
+"""Seconds until a process that is stuck says so."""
+
 SHORTLY = 0.005
 """Seconds between two looks for a lease that has run out."""
 
@@ -58,6 +61,7 @@ async def drive(scenario: Scenario, host: FlowHost, journal: Journal, world: Wor
     if scenario.is_early and not await _has_ended(journal):
         await host.signal(root_of(scenario), scenario.signal, delivery_id="the one")
     while parked := await _parked(host, journal):
+        await asyncio.sleep(0)  # on a journal in memory nothing else lets the event loop see that time is up
         root = next((instance for instance in parked if instance.instance_id == root_of(scenario)), None)
         if root is not None and scenario.is_cancelled and root.cancel_reason is None:
             await host.cancel(root.instance_id, "not wanted")
@@ -77,6 +81,7 @@ async def _parked(host: FlowHost, journal: Journal) -> list[InstanceRow]:
         if all(instance.state is State.SUSPENDED for instance in open_now):
             return open_now
         await _sweep(host)
+        await asyncio.sleep(0)
 
 
 async def _sweep(host: FlowHost) -> None:

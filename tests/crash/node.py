@@ -12,7 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.crash.drive import drive, host_of
+from tests.crash.drive import PATIENCE, drive, host_of
 from tests.crash.kill_points import DyingJournal, KillPoint, die_at
 from tests.crash.scenarios import SCENARIOS
 from tests.crash.world import Log, World, note_in
@@ -21,9 +21,6 @@ OF_THE_DYING = timedelta(milliseconds=10)
 """A lease. Short, because the peer waits for it to run out. Nothing else works on these instances meanwhile."""
 
 OF_A_PEER = timedelta(seconds=30)
-
-PATIENCE = 20
-"""Seconds until a process that is stuck says so."""
 
 
 async def live(order: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from flowx_runtime.engine.session import CHILD_FINISHED
 from flowx_runtime.journal.memory.journal import MemoryJournal
 from flowx_runtime.journal.records import State, StepRow
-from tests.crash.drive import drive, host_of
+from tests.crash.drive import PATIENCE, drive, host_of
 from tests.crash.endings import Ending, Instance, Row, Run, in_flight
 from tests.crash.scenarios import Scenario
 from tests.crash.world import START, Effect, Line, Log, World
@@ -85,7 +85,8 @@ class Stage:
 
         async def work() -> None:
             host = host_of(self.scenario, process, world, lease_ttl=TTL)
-            await drive(self.scenario, host, process, world, takes_over=takes_over)
+            async with asyncio.timeout(PATIENCE):
+                await drive(self.scenario, host, process, world, takes_over=takes_over)
 
         try:
             asyncio.run(work())
