@@ -12,7 +12,7 @@ from flowx_compiler.emit.layout import WIDTH, Bracketed, Item, Piece, call, flat
 from flowx_compiler.lower import plan_model as plan
 from flowx_compiler.lower.spelling import type_text
 from flowx_compiler.model import Capability, Contract, CronTrigger, Event, HttpTrigger, MergeRule, Signal, TypeExpr
-from flowx_runtime.plan import FORMAT, format_duration, parse_duration
+from flowx_runtime.plan import FORMAT, InvalidDuration, format_duration, parse_duration
 
 _AUTHORING: Final = frozenset({"Merge", "MissedFire", "Profile", "SubFlowMode"})
 """What a plan takes from the authoring surface."""
@@ -223,8 +223,16 @@ class _Writer:
             cron=text(trigger.expression),
             time_zone=text(trigger.time_zone),
             missed_fire=f"MissedFire.{trigger.missed_fire.upper()}",
-            jitter=None if trigger.jitter is None else self._duration(parse_duration(trigger.jitter)),
+            jitter=self._jitter(trigger),
         )
+
+    def _jitter(self, trigger: CronTrigger) -> str | None:
+        """The window; none where the author has been told that the text is none, and lets it be (1045)."""
+        try:
+            window = parse_duration(trigger.jitter or "PT0S")
+        except InvalidDuration:
+            return None
+        return self._duration(window) if window > timedelta(0) else None
 
     def _route(self, trigger: HttpTrigger) -> Piece:
         self._runtime.add("Route")
