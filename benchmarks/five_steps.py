@@ -61,8 +61,11 @@ def server() -> Iterator[str]:
 
 @asynccontextmanager
 async def host(dsn: str, schema: str) -> AsyncIterator[FlowHost]:
+    """A host on a schema that is dropped afterwards."""
     async with FlowHost([PLAN], [count], journal=await PostgresJournal.open(dsn, schema=schema)) as entered:
         yield entered
+    async with await AsyncConnection.connect(dsn, autocommit=True) as connection:
+        await connection.execute(f"drop schema {schema} cascade".encode())
 
 
 async def run_flow(on: FlowHost) -> None:

@@ -46,7 +46,6 @@ async def measure(dsn: str, rounds: int) -> tuple[list[float], list[float], floa
                     bare.append(took_bare)
                     flow.append(took_flow)
                     cpu += time.process_time() - cpu_before
-            await connection.execute(f"drop schema {schema} cascade".encode())
     return bare, flow, cpu * 1000 / rounds
 
 

@@ -60,8 +60,6 @@ async def measure(dsn: str, concurrency: int, seconds: float, turns: int) -> tup
             cpu += time.process_time() - before
         for connection in connections:
             await connection.close()
-        async with await AsyncConnection.connect(dsn, autocommit=True) as connection:
-            await connection.execute(f"drop schema {schema} cascade".encode())
     return bare, flows, cpu / (turns * seconds)
 
 
