@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,7 @@ from flowx_compiler.config import Config, find_pyproject
 from flowx_compiler.errors import UsageProblem
 from flowx_runtime import FlowHost, PostgresJournal, Publisher, Publishing
 from flowx_runtime.plan import Catalog, Emit
+from flowx_runtime.telemetry.contract import Telemetry
 
 _LOG = logging.getLogger("flowx.worker")
 
@@ -62,6 +64,7 @@ async def work(order: Order) -> None:
             drain=order.drain,
             publisher=publisher,
             publishing=_PUBLISHING,
+            telemetry=_telemetry(),
         )
         _stop_by_signal(stopping)
         readiness = Readiness(journal.now, lambda: not stopping.is_set())
@@ -75,6 +78,15 @@ async def _serve(host: FlowHost, stopping: asyncio.Event, says: str) -> None:
         await stopping.wait()
         _LOG.info("stopping: nothing new is taken, and what is under way parks or ends")
     _LOG.info("stopped")
+
+
+def _telemetry() -> Telemetry | None:
+    """OpenTelemetry where it is installed: what is exported, and where to, the process's own set-up says."""
+    if find_spec("opentelemetry") is None:
+        return None
+    from flowx_runtime.telemetry.opentelemetry import OpenTelemetry
+
+    return OpenTelemetry()
 
 
 @asynccontextmanager

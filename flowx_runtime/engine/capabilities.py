@@ -40,9 +40,17 @@ class Capabilities:
     Args:
         given: instances of capability classes, factories of them (called once, here), or function capabilities.
         substitutes: by capability id, a callable `(request, ctx)` that answers instead.
+        around: makes of each call the one that is made.
     """
 
-    def __init__(self, given: Iterable[Any], substitutes: Mapping[str, Callable[..., Any]] | None = None) -> None:
+    def __init__(
+        self,
+        given: Iterable[Any],
+        substitutes: Mapping[str, Callable[..., Any]] | None = None,
+        *,
+        around: Callable[[CapabilityUse, Call], Call] | None = None,
+    ) -> None:
+        self._around = around
         self._substitutes = dict(substitutes or {})
         self._instances: dict[type[Any], Any] = {}
         self._calls: dict[Any, Call] = {}
@@ -57,7 +65,10 @@ class Capabilities:
         """
         call = self._calls.get(use.target)
         if call is None:
-            call = self._calls[use.target] = self._bound(use)
+            call = self._bound(use)
+            if self._around is not None:
+                call = self._around(use, call)
+            self._calls[use.target] = call
         return call
 
     def check(self, uses: Iterable[CapabilityUse]) -> None:

@@ -44,6 +44,7 @@ from flowx_runtime.journal.records import (
     StoredError,
 )
 from flowx_runtime.plan.plan import Plan
+from flowx_runtime.telemetry.contract import FlowFacts, FlowRest, Telemetry
 
 _LOG = logging.getLogger("flowx.engine")
 
@@ -66,11 +67,13 @@ class Engine:
         documents: Documents | None = None,
         timers: Timers | None = None,
         application: str = "",
+        telemetry: Telemetry | None = None,
     ) -> None:
         self.documents = documents or Documents()
         self.owner = owner
         self.lease_ttl = lease_ttl
         self._journal = journal
+        self._telemetry = telemetry
         self._clock = clock
         self._application = application
         self._guards = Guards(capabilities, timers)
@@ -174,6 +177,18 @@ class Engine:
         Raises:
             SignalArrived: it could not park; read the history again.
         """
+        if self._telemetry is None:
+            return await self._pass_over(session)
+        plan = session.plan
+        flow = FlowFacts(plan.flow_id, plan.version, plan.profile.value, session.instance_id, session.tenant_id)
+        with self._telemetry.going_on(flow) as tell:
+            ended = await self._pass_over(session)
+            error = ended.error
+            code, category = (None, None) if error is None else (error.code, error.category)
+            tell(FlowRest(ended.state, self._clock.now() - session.started, code, category))
+            return ended
+
+    async def _pass_over(self, session: Session) -> Ended:
         if session.state is State.COMPENSATING and session.error is not None:
             return await self._unwind(session, session.error)
         walker = Walker(

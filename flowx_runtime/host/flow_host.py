@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from random import Random
 from types import TracebackType
 from typing import Any
@@ -28,6 +29,7 @@ from flowx_runtime.engine.engine import Engine
 from flowx_runtime.engine.identity import mint_id, started_id
 from flowx_runtime.engine.key_ring import KeyRing
 from flowx_runtime.engine.live import Live
+from flowx_runtime.engine.observed import observed_call, observed_journal
 from flowx_runtime.engine.replay import Replayed, replay
 from flowx_runtime.engine.session import CHILD_FINISHED, children_waited_for
 from flowx_runtime.host.errors import (
@@ -73,6 +75,7 @@ from flowx_runtime.plan.catalog import Catalog
 from flowx_runtime.scheduler.cron.schedules import Schedules
 from flowx_runtime.scheduler.renewal import Renewal
 from flowx_runtime.scheduler.sweeps import Sweeps
+from flowx_runtime.telemetry.contract import Counts, Telemetry
 
 _LOG = logging.getLogger("flowx.host")
 
@@ -105,6 +108,7 @@ class FlowHost:
             a step that needs one after a resume fails.
         publisher: where staged events go while the host is entered; without one they stay staged. The host closes it.
         publishing: how it publishes.
+        telemetry: takes traces and measurements, such as `flowx_runtime.telemetry.opentelemetry.OpenTelemetry()`.
 
     Raises:
         FlowxError: a plan is stale, a capability instance is missing, given twice or unknown, a schedule or its time
@@ -131,9 +135,13 @@ class FlowHost:
         catch_up: timedelta = timedelta(days=1),
         publisher: Publisher | None = None,
         publishing: Publishing | None = None,
+        telemetry: Telemetry | None = None,
     ) -> None:
         self._plans = Plans(plans)
-        calls = Capabilities(capabilities, substitutes)
+        self._telemetry = telemetry
+        calls = Capabilities(
+            capabilities, substitutes, around=None if telemetry is None else partial(observed_call, telemetry)
+        )
         calls.check(self._plans.uses())
         self._journal = journal
         self._documents = Documents(key_ring)
@@ -158,7 +166,7 @@ class FlowHost:
             capabilities=calls,
             plan_for=self._plans.exactly,
             clock=self._clock,
-            journal=journal,
+            journal=journal if journal is None or telemetry is None else observed_journal(journal, telemetry),
             owner=self._owner,
             lease_ttl=lease_ttl,
             pause=pause,
@@ -167,6 +175,7 @@ class FlowHost:
             documents=self._documents,
             timers=timers,
             application=self._plans.application,
+            telemetry=telemetry,
         )
         self._peers = Peers(journal, self._owner, on_hint=self._heed, clock=self._clock)
         self._sweeps: Sweeps | None = None
@@ -181,18 +190,27 @@ class FlowHost:
                 interval=sweep_interval or timedelta(0),
                 concurrency=concurrency,
                 random=random or Random(),
+                on_woken=_tell_nobody if telemetry is None else telemetry.woken,
             )
         self._schedules = self._scheduling(catch_up, random or Random())
         self._publishing: PublishingLoop | None = None
         if publisher is not None:
             draining = Drain(self._any_journal(), publisher, owner=self._owner, settings=publishing, random=random)
             self._publishing = PublishingLoop(draining)
+        if telemetry is not None:
+            telemetry.counts(self._counts)
 
     async def __aenter__(self) -> FlowHost:
         if self._schedules is not None:
             await self._schedules.try_to_register()
         if self._journal is not None and self._sweeps is not None and self._interval is not None:
-            renewal = Renewal(self._journal, self._engine.held, owner=self._owner, lease_ttl=self._lease_ttl)
+            renewal = Renewal(
+                self._journal,
+                self._engine.held,
+                owner=self._owner,
+                lease_ttl=self._lease_ttl,
+                on_lost=_tell_nobody if self._telemetry is None else self._telemetry.leases_lost,
+            )
             self._loops = [
                 asyncio.create_task(self._sweeps.run(self._stopping), name="flowx sweeps"),
                 asyncio.create_task(renewal.run(self._stopping), name="flowx lease renewal"),
@@ -539,6 +557,14 @@ class FlowHost:
         plan = self._plans.find(instance.flow_id, instance.flow_version)
         return plan is not None and plan.digest == instance.plan_digest
 
+    def _counts(self) -> Counts:
+        not_runnable: Counter[tuple[str, str]] = Counter()
+        for (flow_id, version, _), count in self.not_runnable.items():
+            not_runnable[flow_id, version] += count
+        published = self.publish_counts
+        events = {"published": published.published, "failed": published.failed, "poisoned": published.poisoned}
+        return Counts(not_runnable, self.schedule_counts, events)
+
     def can_run(self, claimed: Claimed) -> bool:
         """As `has_plan`; logged once where it has not."""
         instance = claimed.history.instance
@@ -733,6 +759,10 @@ def _why_nothing_is_retried(instance: InstanceRow) -> str:
     if children:
         return f"{named} waits for the instance {children}, which it started: retry that one"
     return f"{named} waits for no further attempt at a step: deliver its signal, or wait for its clock"
+
+
+def _tell_nobody(_: object) -> None:
+    return None
 
 
 def _awaiting(waits: Iterable[Wait]) -> tuple[str, ...]:

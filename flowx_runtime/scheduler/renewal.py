@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from uuid import UUID
 
@@ -17,7 +17,16 @@ _LOG = logging.getLogger("flowx.scheduler")
 class Renewal:
     """Renews, in one statement for all, the leases of runs that are older than a third of their term."""
 
-    def __init__(self, journal: Journal, held: Mapping[UUID, float], *, owner: str, lease_ttl: timedelta) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        held: Mapping[UUID, float],
+        *,
+        owner: str,
+        lease_ttl: timedelta,
+        on_lost: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        self._on_lost = on_lost
         self._journal = journal
         self._held = held
         self._owner = owner
@@ -33,6 +42,8 @@ class Renewal:
         lost = frozenset(instance_id for instance_id in asked if instance_id in self._held) - renewed
         for instance_id in lost:
             _LOG.warning("the lease on instance %s was lost; its run stops at its next commit", instance_id)
+        if lost:
+            self._on_lost(len(lost))
         return lost
 
     async def run(self, stopping: asyncio.Event) -> None:

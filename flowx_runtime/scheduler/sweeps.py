@@ -23,6 +23,9 @@ _PAGE: Final = 256
 _JITTER: Final = 0.25
 """Nodes that started together must not sweep together for ever."""
 
+_STANDSTILL: Final = 1.0
+"""Seconds. A turn of the event loop that takes less is no reason to leave what was claimed, however short a lease."""
+
 _SHORTEST_REST: Final = 0.02
 """Seconds. Instances that fall due one after the other within it are taken up in one sweep."""
 
@@ -54,7 +57,9 @@ class Sweeps:
         interval: timedelta,
         concurrency: int,
         random: Random,
+        on_woken: Callable[[timedelta], None] = lambda _: None,
     ) -> None:
+        self._on_woken = on_woken
         self._journal = journal
         self._runs = runs
         self._clock = clock
@@ -163,6 +168,7 @@ class Sweeps:
                 # Given back now, these would fill every further page.
                 not_ours += [claimed for claimed in page if claimed not in runnable]
                 for claimed in runnable:
+                    self._tell_how_late(claimed)
                     self.begin(claimed, leased_since=asked)
                 if not fresh or len(page) < room:
                     break
@@ -185,7 +191,7 @@ class Sweeps:
             leased_since: the monotonic clock when its lease was asked for; `None`: just now.
         """
         since = time.monotonic() if leased_since is None else leased_since
-        task = asyncio.create_task(self._go_on(claimed, since + self._lease_ttl.total_seconds()))
+        task = asyncio.create_task(self._go_on(claimed, since + max(self._lease_ttl.total_seconds(), _STANDSTILL)))
         self._going_on.add(task)
         task.add_done_callback(self._going_on.discard)
 
@@ -197,6 +203,11 @@ class Sweeps:
     def _may_go_on(self, claimed: Claimed) -> bool:
         is_left_alone = self._setbacks.is_left_alone(claimed.lease.instance_id, self._clock.now())
         return not is_left_alone and self._runs.can_run(claimed)
+
+    def _tell_how_late(self, claimed: Claimed) -> None:
+        late = [self._clock.now() - wait.wake_at for wait in claimed.history.instance.waits]
+        if late and max(late) >= timedelta(0):
+            self._on_woken(max(late))
 
     async def _go_on(self, claimed: Claimed, leased_until: float) -> None:
         instance_id = claimed.lease.instance_id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from datetime import timedelta
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -69,17 +70,19 @@ async def test_a_pass_does_nothing_with_a_list_that_another_has_dealt_with(datab
     """dbos-inc/dbos-transact-py#742, p16: a second pass ran what the first had recovered, without owning it."""
     ids = await abandon(database, COUNT)
     async with (
-        await node(database.dsn, database.schema, sweep_interval=None, lease_ttl=SHORT) as slow,
+        await node(database.dsn, database.schema, sweep_interval=None, lease_ttl=timedelta(seconds=1)) as slow,
         await node(database.dsn, database.schema, sweep_interval=None) as quick,
     ):
         journal = slow._any_journal()
         claim_abandoned = journal.claim_abandoned
 
         async def answered_late(**asked):
+            began = time.monotonic()
             claimed = await claim_abandoned(**asked)
             while claimed and not ended(database):
                 await asyncio.sleep(0.1)
                 await quick.sweep_once()
+            assert not claimed or time.monotonic() - began > 1  # its leases have run out, so the other could have them
             return claimed
 
         journal.claim_abandoned = answered_late  # type: ignore[method-assign]

@@ -1,0 +1,1 @@
+"""What a host tells of its work while it does it. Needs no library; `opentelemetry` brings one along."""
