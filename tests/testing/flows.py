@@ -20,7 +20,7 @@ from flowx_runtime import (
 )
 from flowx_runtime.authoring.policies import Fallback, Hedge
 from flowx_runtime.authoring.triggers import ScheduledFire
-from flowx_runtime.authoring.vocabulary import Category
+from flowx_runtime.authoring.vocabulary import Category, SubFlowMode
 from flowx_runtime.plan import (
     FORMAT,
     AwaitSignal,
@@ -197,6 +197,18 @@ FORK = plan(
     charging(3, "further left"),
     Step(4, "test.look", LOOK),
 )
+
+FORK_UNDER_A_LIMIT = plan(
+    Parallel(0, (1, 2), 4, Merge.ALL_MUST_SUCCEED),
+    Step(1, "slow", SLOWLY, policy=PolicySet("limited", timeout="PT2S")),
+    charging(2, "left"),
+    charging(3, "further left"),
+)
+
+LEFT_ALONE = plan(
+    SubFlow(0, "child", "test.alone", "1.0.0", lambda ctx: ctx.input, SubFlowMode.DETACHED), Step(1, "test.look", LOOK)
+)
+ALONE = plan(charging(0), flow_id="test.alone")
 
 TWO_BRANCHES = plan(
     Parallel(0, (1, 2), 3, Merge.ALL_MUST_SUCCEED),

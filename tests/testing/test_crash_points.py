@@ -25,6 +25,7 @@ from tests.testing.flows import (
     CHILD,
     DEGRADED,
     FORK,
+    FORK_UNDER_A_LIMIT,
     HEDGED,
     LOOK,
     NIGHTLY,
@@ -144,18 +145,24 @@ async def test_a_killed_host_cleans_nothing_up() -> None:
         assert ended == [2], "the call that was killed did not come to its `finally`"
 
 
-async def test_the_clock_does_not_stop_for_a_host_that_was_killed() -> None:
-    async def slow_at_first(request: Order) -> Receipt:
-        if not host.crashes:
-            await host.sleep("PT3H")
-        return SOON
+async def test_the_timeout_of_a_killed_host_s_call_never_comes() -> None:
+    ended: list[str] = []
 
-    async with flow_host(FORK).substitute("test.slow", slow_at_first).build() as host:
-        begun = host.now
+    async def slow_at_first(request: Order) -> Receipt:
+        if host.crashes:
+            return SOON
+        try:
+            await host.sleep("PT3H")
+        finally:
+            ended.append("the one that was killed")
+        return LATE
+
+    async with flow_host(FORK_UNDER_A_LIMIT).substitute("test.slow", slow_at_first).build() as host:
         host.crash_after("left")
         run = await host.start(ORDER)
         assert run.completed_with()
-        assert host.now == begun
+        await host.advance("PT1M")
+        assert ended == []
 
 
 async def test_what_a_killed_host_waited_for_for_real_does_not_bring_it_back(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,11 +186,13 @@ async def test_what_a_killed_host_waited_for_for_real_does_not_bring_it_back(mon
 
 
 async def test_an_attempt_that_is_made_again_gets_the_answer_it_had() -> None:
-    async with flow_host(SLOW).substitute("test.charge", sequence(SOON)).build() as host:
+    async with flow_host(RETRIED).substitute("test.charge", sequence(fails(Late), SOON)).build() as host:
         host.crash_before("test.charge")
-        await host.start(ORDER)
-        assert [call.answer for call in host.calls] == [SOON, SOON]
+        run = await host.start(ORDER)
         await host.advance_until_done()
+        assert run.completed_with()
+        assert [type(call.error) for call in host.calls[:2]] == [Late, Late]
+        assert host.calls[2].answer == SOON
 
 
 async def test_an_effect_outside_that_is_repeated_is_seen_by_the_test_s_own_world() -> None:

@@ -13,12 +13,14 @@ from polling.plans import document_process_v1_0_0 as document_process
 from flowx_runtime.outbox.envelope import Envelope
 from flowx_runtime.testing import NeverFinishes, TestSetupError, after, fails, flow_host, sequence
 from tests.testing.flows import (
+    ALONE,
     ASKING,
     CHILD,
     HEDGED,
     HOUR,
     IN_A_THREAD,
     IN_MEMORY,
+    LEFT_ALONE,
     NIGHTLY,
     ONCE,
     ORDER,
@@ -179,6 +181,16 @@ async def test_a_step_in_a_thread_and_a_flow_without_a_journal_run_as_well() -> 
         run = await host.start(ORDER)
         assert run.failed_with("test.late")
         assert run.trace.compensated == ["test.refund"]
+
+
+async def test_a_flow_that_nobody_waits_for_runs_without_the_clock_being_moved() -> None:
+    async with flow_host(LEFT_ALONE, ALONE).build() as host:
+        begun = host.now
+        await host.start(ORDER)
+        (alone,) = host.started_by_themselves
+        assert alone.completed_with()
+        assert host.now == begun
+        assert (await host.newest("test.alone")).trace == alone.trace
 
 
 async def test_a_schedule_fires_under_the_same_clock() -> None:
