@@ -20,8 +20,13 @@ _COMMANDS = {
     "demo": "Build an example and watch it run on an embedded PostgreSQL.",
     "diff": "What changed in the contract between two manifests, and whether it breaks anybody.",
     "explain": "Why a rule is there, what it refuses, what to write instead.",
+    "inspect": "Show everything about one instance, and why it is stuck if it is.",
+    "ps": "List instances: their state, what they wait for, why they failed.",
     "replay": "Walk an instance's history again and say where today's code leaves it.",
+    "resume": "Go on with an instance now, if nobody else does.",
+    "retry": "Try failed undos again, or make a step's next attempt now.",
     "run": "Run one built flow and print its outcome and history.",
+    "signal": "Deliver a signal to an instance.",
     "worker": "Be a node: wake, recover, schedule and publish, until SIGTERM.",
 }
 """Help lines by verb, so that `--help` imports no verb. A test holds them to the modules of `commands`."""
@@ -82,7 +87,7 @@ def _explain(error: Exception) -> int:
         return exits.COMMAND_WAS_WRONG
     if code == "journal.unavailable":
         return exits.STORE_UNREACHABLE
-    if code in ("flow.unknown", "flow.unknown_instance", "project.not_runnable"):
+    if code in ("flow.unknown", "flow.unknown_instance", "flow.unknown_signal", "project.not_runnable"):
         return exits.NOT_THERE
     if not code:
         click.echo("flowx: this is a defect; `flowx --debug …` shows where", err=True)

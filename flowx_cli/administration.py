@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Collection, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any, Final
 
-from flowx_cli.database import database
-from flowx_compiler.config import find_pyproject
+from flowx_cli.database import known_database
 from flowx_compiler.errors import UsageProblem
 from flowx_runtime import PostgresJournal
 from flowx_runtime.authoring.durations import format_duration
@@ -84,7 +81,7 @@ async def migrate_database(dsn: str | None) -> tuple[Migration, ...]:
         SchemaNewer: a later flowx has migrated it.
         JournalUnavailable: the database cannot be reached.
     """
-    with _named(dsn) as server:
+    with known_database(dsn) as server:
         async with _connected(server) as connection:
             return await migrate(connection, SCHEMA)
 
@@ -95,7 +92,7 @@ async def look_at_database(dsn: str | None) -> Standing:
     Raises:
         JournalUnavailable: it cannot be reached.
     """
-    with _named(dsn) as server:
+    with known_database(dsn) as server:
         async with _connected(server) as connection:
             schema = await read_schema(connection, SCHEMA)
             return Standing(schema, await read_status(connection, SCHEMA) if schema.is_current else None)
@@ -109,7 +106,7 @@ async def prune_database(dsn: str | None, older_than: timedelta, states: Collect
         SchemaNewer: it is ahead.
         JournalUnavailable: the database cannot be reached.
     """
-    with _named(dsn) as server:
+    with known_database(dsn) as server:
         async with _connected(server) as connection:
             await check(connection, SCHEMA)
         journal = await PostgresJournal.open(server, migrate=False)
@@ -129,17 +126,6 @@ def _before(moment: datetime, age: timedelta) -> datetime:
         return moment - age
     except OverflowError:
         raise UsageProblem(f"there was no time {format_duration(age)} ago: give a shorter --older-than") from None
-
-
-@contextmanager
-def _named(dsn: str | None) -> Iterator[str]:
-    """The database that was named, or the project's embedded one if there is one."""
-    pyproject = find_pyproject(Path())
-    data = None if pyproject is None else pyproject.parent / ".flowx" / "postgres"
-    if not (dsn or os.environ.get("FLOWX_DSN") or (data is not None and data.is_dir())):
-        raise UsageProblem("no database is known: name one with --dsn (or FLOWX_DSN)")
-    with database(dsn, data=data) as server:
-        yield server.dsn
 
 
 @asynccontextmanager

@@ -33,3 +33,21 @@ def database(dsn: str | None, *, data: Path | None = None) -> Iterator[Database]
 
     with EmbeddedServer(data) as server:
         yield Database(server.dsn, is_embedded=True)
+
+
+@contextmanager
+def known_database(dsn: str | None) -> Iterator[str]:
+    """The DSN of the database that was named, or of the project's embedded one if there is one.
+
+    Raises:
+        UsageProblem: no database is named, and the project has none.
+    """
+    from flowx_compiler.config import find_pyproject
+    from flowx_compiler.errors import UsageProblem
+
+    pyproject = find_pyproject(Path())
+    data = None if pyproject is None else pyproject.parent / ".flowx" / "postgres"
+    if not (dsn or os.environ.get("FLOWX_DSN") or (data is not None and data.is_dir())):
+        raise UsageProblem("no database is known: name one with --dsn (or FLOWX_DSN)")
+    with database(dsn, data=data) as server:
+        yield server.dsn

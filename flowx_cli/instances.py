@@ -46,6 +46,24 @@ async def cancel(instance_id: UUID, reason: str, *, dsn: str | None) -> Ran:
     return await on_host(dsn, cancelled)
 
 
+async def resume(instance_id: UUID, *, dsn: str | None) -> Ran:
+    """Go on with an instance now, if nobody else does; gives how it then stands, with its rows."""
+
+    async def resumed(host: FlowHost) -> Ran:
+        return Ran(await host.resume(instance_id), await host.inspect(instance_id))
+
+    return await on_host(dsn, resumed)
+
+
+async def retry(instance_id: UUID, by: str, *, dsn: str | None) -> Ran:
+    """Try again what of an instance failed; gives how it then stands, with its rows."""
+
+    async def retried(host: FlowHost) -> Ran:
+        return Ran(await host.retry(instance_id, by), await host.inspect(instance_id))
+
+    return await on_host(dsn, retried)
+
+
 async def replay(instance_id: UUID, *, dsn: str | None) -> Replayed:
     """Walk an instance's history again."""
 

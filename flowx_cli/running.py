@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-
-from pydantic import TypeAdapter, ValidationError
+from uuid import UUID
 
 from flowx_cli.building import configured
 from flowx_cli.database import database
+from flowx_cli.freshness import why_not_fresh
+from flowx_cli.given import given_value
 from flowx_cli.project import load_capabilities, load_catalog, load_plan
 from flowx_compiler.errors import UsageProblem
 from flowx_runtime import Completed, Failed, FlowHost, Outcome, PostgresJournal, Suspended
 from flowx_runtime.engine.documents import Documents
-from flowx_runtime.journal.records import History
-from flowx_runtime.plan import Plan
+from flowx_runtime.engine.session import children_waited_for
+from flowx_runtime.host.outcome import Compensation
+from flowx_runtime.journal.records import REOPENED, History, InstanceRow
 
 LOOK_EVERY = 0.05
 """Seconds between two looks at an instance that is waited for."""
@@ -31,11 +33,24 @@ class Ran:
     outcome: Outcome
     history: History | None
     """`None` for a flow that keeps no journal."""
+    remarks: tuple[str, ...] = ()
+    """What a person should know besides."""
+    is_stranded: bool = False
+    """Nobody with the plans of this project goes on with it."""
 
     @property
     def has_failed(self) -> bool:
         """Whether the flow ended with an error."""
         return isinstance(self.outcome, Failed)
+
+    @property
+    def has_failed_again(self) -> bool:
+        """Whether what was retried failed: of an instance that goes back, the undo; else the flow."""
+        if not isinstance(self.outcome, Failed):
+            return False
+        rows = () if self.history is None else self.history.rows
+        was_reopened = any(row.capability_id == REOPENED for row in rows)
+        return not was_reopened or self.outcome.compensation is Compensation.FAILED
 
     def document(self) -> dict[str, Any]:
         """The run as JSON."""
@@ -87,7 +102,8 @@ async def run_once(flow: str, input_text: str, *, wait: bool, key: str | None, d
         raise UsageProblem("this project has several applications: run from a folder with one")
     catalog = load_catalog(config)
     plan = load_plan(catalog, flow)
-    request = _input(plan, input_text)
+    request = given_value(plan.input, input_text, f"the input of {plan.flow_id}")
+    remarks = tuple(filter(None, [why_not_fresh(config)]))
     with database(dsn, data=config.root / ".flowx" / "postgres") as server:
         journal = await PostgresJournal.open(server.dsn)
         host = FlowHost(
@@ -98,23 +114,33 @@ async def run_once(flow: str, input_text: str, *, wait: bool, key: str | None, d
         )
         async with host:
             outcome = await host.run(plan, request, idempotency_key=key)
+            stranded: InstanceRow | None = None
             while wait and isinstance(outcome, Suspended):
                 await asyncio.sleep(LOOK_EVERY)
+                stranded = await _stranded(host, outcome.instance_id)
+                if stranded is not None:
+                    remarks += (_said_of(stranded),)
+                    break
                 outcome = await host.outcome(outcome.instance_id)
             history = await host.inspect(outcome.instance_id) if plan.profile.value == "durable" else None
-            return Ran(outcome, history)
+            return Ran(outcome, history, remarks, is_stranded=stranded is not None)
 
 
-def _input(plan: Plan[Any, Any], text: str) -> Any:
-    if text.startswith("@"):
-        try:
-            text = Path(text[1:]).read_text("utf-8")
-        except OSError as error:
-            raise UsageProblem(f"the input file {text[1:]!r} cannot be read: {error.strerror}") from error
-    try:
-        return TypeAdapter(plan.input).validate_json(text)
-    except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(str(part) for part in item['loc']) or 'the document'}: {item['msg']}" for item in error.errors()
-        )
-        raise UsageProblem(f"this is not the input of {plan.flow_id}: {problems}") from error
+async def _stranded(host: FlowHost, instance_id: UUID) -> InstanceRow | None:
+    """The instance, or a child that it waits for, if this host lacks its plan."""
+    instance = (await host.inspect(instance_id)).instance
+    if not instance.state.is_terminal and not host.has_plan(instance):
+        return instance
+    for child in children_waited_for(instance.waits):
+        found = await _stranded(host, child)
+        if found is not None:
+            return found
+    return None
+
+
+def _said_of(instance: InstanceRow) -> str:
+    return (
+        f"instance {instance.instance_id} is pinned to another plan of {instance.flow_id} {instance.flow_version} than "
+        "this project has, so nothing here goes on with it: give the flow a new version when it changes, and keep the "
+        "former one"
+    )

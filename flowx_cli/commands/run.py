@@ -23,6 +23,8 @@ def command(flow: str, input_text: str, wait: bool, key: str | None, dsn: str | 
     from flowx_cli.running import run_once
 
     outcome = asyncio.run(run_once(flow, input_text, wait=wait, key=key, dsn=dsn))
+    for remark in outcome.remarks:
+        click.echo(f"flowx: {remark}", err=True)
     click.echo(outcome.as_json() if as_json else outcome.as_text())
-    if outcome.has_failed:
+    if outcome.has_failed or outcome.is_stranded:
         raise SystemExit(1)

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from flowx_runtime.journal.contract import JournalUnavailable
 from flowx_runtime.journal.instants import aware
+from flowx_runtime.journal.postgres.around import PostgresAround
 from flowx_runtime.journal.postgres.connecting import Address
 from flowx_runtime.journal.postgres.connections import Connections
 from flowx_runtime.journal.postgres.documents import (
@@ -48,7 +49,7 @@ from flowx_runtime.journal.records import (
 )
 
 
-class PostgresJournal(PostgresOnce, PostgresOutbox, PostgresSchedules, PostgresNodes):
+class PostgresJournal(PostgresOnce, PostgresOutbox, PostgresSchedules, PostgresNodes, PostgresAround):
     """Instances and their history in one schema of a database. Make it with `open`.
 
     Every write is one statement, and writes that wait at the same time share one.

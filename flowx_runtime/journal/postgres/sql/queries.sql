@@ -227,6 +227,31 @@ select pg_notify(%s, %s);
 -- Locks nothing.
 select pg_backend_pid();
 
+-- name: lease_of
+-- Locks nothing. One row, also where there is no lease.
+select clock_timestamp(), (
+            select count(*) from {schema}.flow_node n
+            where exists (select from pg_stat_activity a where a.pid = n.backend_pid)),
+        l.owner, l.fencing_token, l.expires_at
+    from (select %s::uuid as instance_id) i left join {schema}.flow_lease l using (instance_id);
+
+-- name: relatives
+-- Locks nothing.
+select p.instance_id = i.parent_instance_id, p.instance_id, p.flow_id, p.flow_version, p.state
+    from {schema}.flow_instance i
+    join {schema}.flow_instance p on p.instance_id = i.parent_instance_id or p.parent_instance_id = i.instance_id
+    where i.instance_id = %s order by p.created_at, p.instance_id;
+
+-- name: received
+-- Locks nothing.
+select delivery_id, signal_id, payload::text, received_at, taken_at from {schema}.flow_inbox
+    where instance_id = %s order by received_sequence;
+
+-- name: events_of
+-- Locks nothing.
+select event_id, type, version, staged_at, published_at, set_aside_at, dropped_at, attempts, last_error
+    from {schema}.outbox_event where instance_id = %s order by event_sequence;
+
 -- name: count_states
 -- Locks nothing.
 select state, count(*) from {schema}.flow_instance group by state order by state;

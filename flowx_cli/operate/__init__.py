@@ -1,0 +1,1 @@
+"""What an operator sees of instances, and does to them."""

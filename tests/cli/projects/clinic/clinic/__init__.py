@@ -1,0 +1,1 @@
+"""A small application for tests of verbs that operate instances."""
