@@ -70,6 +70,11 @@ class OnceStep:
     """The helper."""
 
     @property
+    def identity(self) -> object:
+        """What its record is found by in its body."""
+        return self.name if self.target is None else id(self.target)
+
+    @property
     def work(self) -> Expr | None:
         """What a `once` is given to call."""
         positional = [argument for argument in self.call.arguments if argument.keyword is None]
@@ -104,6 +109,16 @@ def can_both_run(one: OnceStep, other: OnceStep) -> bool:
         if _AFTER not in (mine.index, arm.index) or mine.leaves or arm.leaves:
             return False
     return True
+
+
+def collisions(body: Body, kind: str) -> Iterator[tuple[OnceStep, OnceStep]]:
+    """Each step of a kind that has the identity of an earlier one, which can run as well; the earlier one first."""
+    of_kind = [step for step in body.steps if step.kind == kind and step.name is not None]
+    for position, step in enumerate(of_kind):
+        same = (other for other in of_kind[:position] if other.identity == step.identity and can_both_run(other, step))
+        first = next(same, None)
+        if first is not None:
+            yield first, step
 
 
 def bodies_with_steps(program: Program) -> tuple[Body, ...]:

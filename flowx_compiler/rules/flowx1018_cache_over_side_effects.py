@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flowx_compiler import model
-from flowx_compiler.check.constructs import constructs
+from flowx_compiler.check.policies import uses_of
 from flowx_compiler.findings import Finding, Related
 from flowx_compiler.model import Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
@@ -49,16 +48,13 @@ REMEMBERED: Final = PolicySet("remembered", cache=Cache("PT5M"))
 
 def check(program: Program) -> Iterator[Finding]:
     """Every cached step that has side effects."""
-    for flow in program.flows.values():
-        for step in constructs(flow.body):
-            if not isinstance(step, model.Step) or step.policy is None or "cache" not in step.policy.policy.kinds:
-                continue
-            policy, capability = step.policy.policy, step.capability.capability
-            if capability.side_effects:
-                yield RULE.finding(
-                    step.policy.place,
-                    f"{capability.id!r} changes {', '.join(capability.side_effects)}, and a cached answer does not",
-                    label="a hit does nothing",
-                    help="split the read from the effect, and cache the read",
-                    related=(Related(policy.place, "the cache"), Related(capability.place, "its side effects")),
-                )
+    for use in uses_of(program, "cache"):
+        policy, capability = use.policy, use.capability
+        if capability.side_effects:
+            yield RULE.finding(
+                use.place,
+                f"{capability.id!r} changes {', '.join(capability.side_effects)}, and a cached answer does not",
+                label="a hit does nothing",
+                help="split the read from the effect, and cache the read",
+                related=(Related(policy.place, "the cache"), Related(capability.place, "its side effects")),
+            )

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flowx_compiler import model
-from flowx_compiler.check.constructs import constructs
 from flowx_compiler.check.once_steps import has_steps
+from flowx_compiler.check.policies import uses_of
 from flowx_compiler.findings import Finding, Related
 from flowx_compiler.model import Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
@@ -51,17 +50,14 @@ TWICE: Final = PolicySet("twice", hedge=Hedge(after="PT1S"))
 
 def check(program: Program) -> Iterator[Finding]:
     """Every hedged step whose answers are not interchangeable."""
-    for flow in program.flows.values():
-        for step in constructs(flow.body):
-            if not isinstance(step, model.Step) or step.policy is None or "hedge" not in step.policy.policy.kinds:
-                continue
-            policy, capability = step.policy.policy, step.capability.capability
-            if not capability.idempotent or has_steps(program, capability):
-                why = "has steps of its own" if capability.idempotent else "is not idempotent"
-                yield RULE.finding(
-                    step.policy.place,
-                    f"a hedge calls {capability.id!r} twice at once, and it {why}",
-                    label="both may do their work",
-                    help="declare `idempotent=True` where it is true, or use a timeout and a retry",
-                    related=(Related(policy.place, "the hedge"), Related(capability.place, "declared here")),
-                )
+    for use in uses_of(program, "hedge"):
+        policy, capability = use.policy, use.capability
+        if not capability.idempotent or has_steps(program, capability):
+            why = "has steps of its own" if capability.idempotent else "is not idempotent"
+            yield RULE.finding(
+                use.place,
+                f"a hedge calls {capability.id!r} twice at once, and it {why}",
+                label="both may do their work",
+                help="declare `idempotent=True` where it is true, or use a timeout and a retry",
+                related=(Related(policy.place, "the hedge"), Related(capability.place, "declared here")),
+            )

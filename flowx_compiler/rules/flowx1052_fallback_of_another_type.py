@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flowx_compiler import model
-from flowx_compiler.check.constructs import constructs
+from flowx_compiler.check.policies import uses_of
 from flowx_compiler.findings import Finding, Related
 from flowx_compiler.model import Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
@@ -54,18 +53,15 @@ async def ask(request: PlaceOrder, ctx: StepContext) -> ManualReview:
 
 def check(program: Program) -> Iterator[Finding]:
     """Every fallback that leaves something else."""
-    for flow in program.flows.values():
-        for step in constructs(flow.body):
-            if not isinstance(step, model.Step) or step.policy is None or "fallback" not in step.policy.policy.kinds:
-                continue
-            policy, capability = step.policy.policy, step.capability.capability
-            found = policy.fallback_type
-            if found is not None and found in program.contracts and found != capability.result.name:
-                yield RULE.finding(
-                    step.policy.place,
-                    f"the fallback is a {found.rpartition('.')[2]}, and {capability.id!r} leaves"
-                    f" {capability.result.name.rpartition('.')[2]}",
-                    label="the steps after this one find nothing",
-                    help="make the fallback of the capability's result contract",
-                    related=(Related(policy.place, "the fallback"), Related(capability.place, "declared here")),
-                )
+    for use in uses_of(program, "fallback"):
+        policy, capability = use.policy, use.capability
+        found = policy.fallback_type
+        if found is not None and found in program.contracts and found != capability.result.name:
+            yield RULE.finding(
+                use.place,
+                f"the fallback is a {found.rpartition('.')[2]}, and {capability.id!r} leaves"
+                f" {capability.result.name.rpartition('.')[2]}",
+                label="the steps after this one find nothing",
+                help="make the fallback of the capability's result contract",
+                related=(Related(policy.place, "the fallback"), Related(capability.place, "declared here")),
+            )

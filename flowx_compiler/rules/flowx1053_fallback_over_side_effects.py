@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flowx_compiler import model
-from flowx_compiler.check.constructs import constructs
+from flowx_compiler.check.policies import uses_of
 from flowx_compiler.findings import Finding, Related
 from flowx_compiler.model import Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
@@ -54,16 +53,13 @@ async def ask(request: PlaceOrder, ctx: StepContext) -> ManualReview:
 
 def check(program: Program) -> Iterator[Finding]:
     """Every fallback that would hide a missing effect."""
-    for flow in program.flows.values():
-        for step in constructs(flow.body):
-            if not isinstance(step, model.Step) or step.policy is None or "fallback" not in step.policy.policy.kinds:
-                continue
-            policy, capability = step.policy.policy, step.capability.capability
-            if capability.side_effects:
-                yield RULE.finding(
-                    step.policy.place,
-                    f"{capability.id!r} changes {', '.join(capability.side_effects)}, and its fallback changes nothing",
-                    label="counts as done without its effect",
-                    help="degrade the read before the effect, or branch",
-                    related=(Related(policy.place, "the fallback"), Related(capability.place, "its side effects")),
-                )
+    for use in uses_of(program, "fallback"):
+        policy, capability = use.policy, use.capability
+        if capability.side_effects:
+            yield RULE.finding(
+                use.place,
+                f"{capability.id!r} changes {', '.join(capability.side_effects)}, and its fallback changes nothing",
+                label="counts as done without its effect",
+                help="degrade the read before the effect, or branch",
+                related=(Related(policy.place, "the fallback"), Related(capability.place, "its side effects")),
+            )

@@ -16,57 +16,31 @@ from collections.abc import Iterator
 from flowx_compiler.check.once_steps import bodies_with_steps
 from flowx_compiler.findings import Finding
 from flowx_compiler.model import Program
-from flowx_compiler.rules.rule import ERROR, Example, Rule
+from flowx_compiler.rules.once_examples import paying
+from flowx_compiler.rules.rule import ERROR, Rule
 
 RULE = Rule("FLOWX1101", "once-label-not-literal", ERROR, is_safety=True)
 
 INVALID = (
-    Example(
+    paying(
         """\
-flow.step(pay)
-""",
-        module="""\
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    ticket = await ctx.once(f"charge-{request.order_id}", lambda: charge(request.total))  # <-
-    return ManualReview(ticket=ticket)
+ticket = await ctx.once(f"charge-{request.order_id}", lambda: charge(request.total))  # <-
+return ManualReview(ticket=ticket)
 """,
     ),
-    Example(
+    paying(
         """\
-flow.step(pay)
-""",
-        module="""\
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    ticket = await ctx.once("", lambda: charge(request.total))  # <-
-    return ManualReview(ticket=ticket)
+ticket = await ctx.once("", lambda: charge(request.total))  # <-
+return ManualReview(ticket=ticket)
 """,
     ),
 )
 
 VALID = (
-    Example(
+    paying(
         """\
-flow.step(pay)
-""",
-        module="""\
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    ticket = await ctx.once("charge", lambda: charge(request.total))
-    return ManualReview(ticket=ticket)
+ticket = await ctx.once("charge", lambda: charge(request.total))
+return ManualReview(ticket=ticket)
 """,
     ),
 )

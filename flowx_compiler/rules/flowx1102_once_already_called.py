@@ -16,62 +16,38 @@ from flowx_compiler.check.once_steps import bodies_with_steps
 from flowx_compiler.check.reads import qualified
 from flowx_compiler.findings import Finding, Place
 from flowx_compiler.model import Program
-from flowx_compiler.rules.rule import ERROR, Example, Rule
+from flowx_compiler.rules.once_examples import paying
+from flowx_compiler.rules.rule import ERROR, Rule
 from flowx_compiler.syntax import Call, Constant, Display
 
 RULE = Rule("FLOWX1102", "once-already-called", ERROR, is_safety=True)
 
 INVALID = (
-    Example(
+    paying(
         """\
-flow.step(pay)
-""",
-        module="""\
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    ticket = await ctx.once("charge", charge(request.total))  # <-
-    return ManualReview(ticket=ticket)
+ticket = await ctx.once("charge", charge(request.total))  # <-
+return ManualReview(ticket=ticket)
 """,
     ),
-    Example(
+    paying(
         """\
-flow.step(pay)
-""",
-        module="""\
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    ticket = await ctx.once("charge", "receipt")  # <-
-    return ManualReview(ticket=ticket)
+ticket = await ctx.once("charge", "receipt")  # <-
+return ManualReview(ticket=ticket)
 """,
     ),
 )
 
 VALID = (
-    Example(
+    paying(
         """\
-flow.step(pay)
+ticket = await ctx.once("charge", partial(charge, request.total))
+again = await ctx.once("charge-again", lambda key: charge(request.total))
+return ManualReview(ticket=ticket + again)
 """,
-        module="""\
+        before="""\
 from functools import partial
 
 
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    ticket = await ctx.once("charge", partial(charge, request.total))
-    again = await ctx.once("charge-again", lambda key: charge(request.total))
-    return ManualReview(ticket=ticket + again)
 """,
     ),
 )

@@ -13,84 +13,49 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flowx_compiler.check.once_steps import bodies_with_steps, can_both_run
+from flowx_compiler.check.once_steps import bodies_with_steps, collisions
 from flowx_compiler.findings import Finding, Related
 from flowx_compiler.model import Program
-from flowx_compiler.rules.rule import ERROR, Example, Rule
+from flowx_compiler.rules.once_examples import paying
+from flowx_compiler.rules.rule import ERROR, Rule
 
 RULE = Rule("FLOWX1103", "once-label-shared", ERROR, is_safety=True)
 
 INVALID = (
-    Example(
+    paying(
         """\
-flow.step(pay)
-""",
-        module="""\
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    ticket = await ctx.once("charge", lambda: charge(request.total))
-    again = await ctx.once("charge", lambda: charge(request.total))  # <-
-    return ManualReview(ticket=ticket + again)
+ticket = await ctx.once("charge", lambda: charge(request.total))
+again = await ctx.once("charge", lambda: charge(request.total))  # <-
+return ManualReview(ticket=ticket + again)
 """,
     ),
-    Example(
+    paying(
         """\
-flow.step(pay)
-""",
-        module="""\
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    try:
-        ticket = await ctx.once("charge", lambda: charge(request.total))
-    except ValueError:
-        ticket = await ctx.once("charge", lambda: charge(1))  # <-
-    return ManualReview(ticket=ticket)
+try:
+    ticket = await ctx.once("charge", lambda: charge(request.total))
+except ValueError:
+    ticket = await ctx.once("charge", lambda: charge(1))  # <-
+return ManualReview(ticket=ticket)
 """,
     ),
 )
 
 VALID = (
-    Example(
+    paying(
         """\
-flow.step(pay)
-""",
-        module="""\
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    match request.channel:
-        case Channel.RETAIL:
-            ticket = await ctx.once("charge", lambda: charge(request.total))
-        case _:
-            ticket = await ctx.once("charge", lambda: charge(1))
-    return ManualReview(ticket=ticket)
+match request.channel:
+    case Channel.RETAIL:
+        ticket = await ctx.once("charge", lambda: charge(request.total))
+    case _:
+        ticket = await ctx.once("charge", lambda: charge(1))
+return ManualReview(ticket=ticket)
 """,
     ),
-    Example(
+    paying(
         """\
-flow.step(pay)
-""",
-        module="""\
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    if request.total == 0:
-        return ManualReview(ticket=await ctx.once("charge", lambda: charge(0)))
-    return ManualReview(ticket=await ctx.once("charge", lambda: charge(request.total)))
+if request.total == 0:
+    return ManualReview(ticket=await ctx.once("charge", lambda: charge(0)))
+return ManualReview(ticket=await ctx.once("charge", lambda: charge(request.total)))
 """,
     ),
 )
@@ -99,16 +64,12 @@ async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
 def check(program: Program) -> Iterator[Finding]:
     """Every step that reads back what another one left."""
     for body in bodies_with_steps(program):
-        labelled = [step for step in body.steps if step.kind == "once" and step.name is not None]
-        for position, step in enumerate(labelled):
-            others = (other for other in labelled[:position] if other.name == step.name and can_both_run(other, step))
-            first = next(others, None)
-            if first is not None:
-                yield RULE.finding(
-                    step.place,
-                    f"two steps that can both run are labelled {step.name!r}; the other one is in line"
-                    f" {first.place.span.line}",
-                    label="reads back what the other one left, and never runs",
-                    help="give each of them a label of its own",
-                    related=(Related(first.place, "the other one"),),
-                )
+        for first, step in collisions(body, "once"):
+            yield RULE.finding(
+                step.place,
+                f"two steps that can both run are labelled {step.name!r}; the other one is in line"
+                f" {first.place.span.line}",
+                label="reads back what the other one left, and never runs",
+                help="give each of them a label of its own",
+                related=(Related(first.place, "the other one"),),
+            )

@@ -13,113 +13,50 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flowx_compiler.check.once_steps import bodies_with_steps, can_both_run
+from flowx_compiler.check.once_steps import bodies_with_steps, collisions
 from flowx_compiler.findings import Finding, Related
 from flowx_compiler.model import Program
-from flowx_compiler.rules.rule import ERROR, Example, Rule
+from flowx_compiler.rules.once_examples import banking
+from flowx_compiler.rules.rule import ERROR, Rule
 
 RULE = Rule("FLOWX1104", "durable-call-unnamed", ERROR, is_safety=True)
 
 INVALID = (
-    Example(
+    banking(
         """\
-flow.step(Pay)
-""",
-        module="""\
-from typing import Protocol
-
-
-class Mailer(Protocol):
-    async def send(self, to: str) -> None: ...
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-class Pay:
-    def __init__(self, mailer: Mailer) -> None:
-        self.mailer = mailer
-
-    async def execute(self, request: PlaceOrder, ctx: StepContext) -> ManualReview:
-        mailer = ctx.durable(self.mailer)
-        await mailer.send("a")
-        await mailer.send("b")  # <-
-        return ManualReview(ticket="t")
+bank = ctx.durable(self.bank)
+await bank.confirm("a")
+await bank.confirm("b")  # <-
+return ManualReview(ticket="t")
 """,
     ),
-    Example(
+    banking(
         """\
-flow.step(Pay)
-""",
-        module="""\
-from typing import Protocol
-
-
-class Mailer(Protocol):
-    async def send(self, to: str) -> None: ...
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-class Pay:
-    def __init__(self, mailer: Mailer) -> None:
-        self.mailer = mailer
-
-    async def execute(self, request: PlaceOrder, ctx: StepContext) -> ManualReview:
-        await ctx.durable(self.mailer).send("a")
-        if request.express:
-            await ctx.durable(self.mailer).send("b")  # <-
-        return ManualReview(ticket="t")
+await ctx.durable(self.bank).confirm("a")
+if request.express:
+    await ctx.durable(self.bank).confirm("b")  # <-
+return ManualReview(ticket="t")
 """,
     ),
 )
 
 VALID = (
-    Example(
+    banking(
         """\
-flow.step(Pay)
-""",
-        module="""\
-from typing import Protocol
-
-
-class Mailer(Protocol):
-    async def send(self, to: str) -> None: ...
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-class Pay:
-    def __init__(self, mailer: Mailer) -> None:
-        self.mailer = mailer
-
-    async def execute(self, request: PlaceOrder, ctx: StepContext) -> ManualReview:
-        mailer = ctx.durable(self.mailer)
-        await mailer.send("a")
-        await ctx.once("backup", lambda: mailer.send("b"))
-        return ManualReview(ticket="t")
+bank = ctx.durable(self.bank)
+await bank.confirm("a")
+await ctx.once("backup", lambda: bank.confirm("b"))
+return ManualReview(ticket="t")
 """,
     ),
-    Example(
+    banking(
         """\
-flow.step(Pay)
-""",
-        module="""\
-from typing import Protocol
-
-
-class Mailer(Protocol):
-    async def send(self, to: str) -> None: ...
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-class Pay:
-    def __init__(self, mailer: Mailer) -> None:
-        self.mailer = mailer
-
-    async def execute(self, request: PlaceOrder, ctx: StepContext) -> ManualReview:
-        mailer = ctx.durable(self.mailer)
-        if request.express:
-            await mailer.send("a")
-        else:
-            await mailer.send("b")
-        return ManualReview(ticket="t")
+bank = ctx.durable(self.bank)
+if request.express:
+    await bank.confirm("a")
+else:
+    await bank.confirm("b")
+return ManualReview(ticket="t")
 """,
     ),
 )
@@ -128,17 +65,13 @@ class Pay:
 def check(program: Program) -> Iterator[Finding]:
     """Every call that has the name of another one."""
     for body in bodies_with_steps(program):
-        calls = [step for step in body.steps if step.kind == "durable"]
-        for position, step in enumerate(calls):
-            others = (other for other in calls[:position] if other.name == step.name and can_both_run(other, step))
-            first = next(others, None)
-            if first is not None:
-                method = (step.name or "").rpartition(".")[2]
-                yield RULE.finding(
-                    step.place,
-                    f"two steps here go through {step.name!r} and neither has a name of its own; the other one is in"
-                    f" line {first.place.span.line}",
-                    label="which of the two a record is of does not survive an edit",
-                    help=f'name it: `ctx.once("what this one does", lambda: ….{method}(…))`',
-                    related=(Related(first.place, "the other one"),),
-                )
+        for first, step in collisions(body, "durable"):
+            method = (step.name or "").rpartition(".")[2]
+            yield RULE.finding(
+                step.place,
+                f"two steps here go through {step.name!r} and neither has a name of its own; the other one is in"
+                f" line {first.place.span.line}",
+                label="which of the two a record is of does not survive an edit",
+                help=f'name it: `ctx.once("what this one does", lambda: ….{method}(…))`',
+                related=(Related(first.place, "the other one"),),
+            )

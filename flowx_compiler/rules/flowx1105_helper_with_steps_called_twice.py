@@ -14,84 +14,73 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flowx_compiler.check.once_steps import bodies_with_steps, can_both_run
+from flowx_compiler.check.once_steps import bodies_with_steps, collisions
 from flowx_compiler.findings import Finding, Related
 from flowx_compiler.model import Program
-from flowx_compiler.rules.rule import ERROR, Example, Rule
+from flowx_compiler.rules.once_examples import paying
+from flowx_compiler.rules.rule import ERROR, Rule
 
 RULE = Rule("FLOWX1105", "helper-with-steps-called-twice", ERROR, is_safety=True)
 
 INVALID = (
-    Example(
+    paying(
         """\
-flow.step(pay)
+await notify(ctx, "buyer")
+await notify(ctx, "seller")  # <-
+return ManualReview(ticket="t")
 """,
-        module="""\
+        before="""\
 async def notify(ctx: StepContext, to: str) -> None:
     await ctx.once("notify", lambda: print(to))
 
 
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    await notify(ctx, "buyer")
-    await notify(ctx, "seller")  # <-
-    return ManualReview(ticket="t")
 """,
     ),
-    Example(
+    paying(
         """\
-flow.step(pay)
+if request.express:
+    await notify(ctx, "courier")
+await notify(ctx, "seller")  # <-
+return ManualReview(ticket="t")
 """,
-        module="""\
+        before="""\
 async def notify(ctx: StepContext, to: str) -> None:
     await ctx.once("notify", lambda: print(to))
 
 
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    if request.express:
-        await notify(ctx, "courier")
-    await notify(ctx, "seller")  # <-
-    return ManualReview(ticket="t")
 """,
     ),
 )
 
 VALID = (
-    Example(
+    paying(
         """\
-flow.step(pay)
+for to in ("buyer", "seller"):
+    await notify(ctx, to)
+return ManualReview(ticket="t")
 """,
-        module="""\
+        before="""\
 async def notify(ctx: StepContext, to: str) -> None:
     await ctx.once("notify", lambda: print(to))
 
 
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    for to in ("buyer", "seller"):
-        await notify(ctx, to)
-    return ManualReview(ticket="t")
 """,
     ),
-    Example(
+    paying(
         """\
-flow.step(pay)
+if request.express:
+    await notify(ctx, "courier")
+elif request.total:
+    await notify(ctx, "seller")
+else:
+    await notify(ctx, "nobody")
+return ManualReview(ticket="t")
 """,
-        module="""\
+        before="""\
 async def notify(ctx: StepContext, to: str) -> None:
     await ctx.once("notify", lambda: print(to))
 
 
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    if request.express:
-        await notify(ctx, "courier")
-    elif request.total:
-        await notify(ctx, "seller")
-    else:
-        await notify(ctx, "nobody")
-    return ManualReview(ticket="t")
 """,
     ),
 )
@@ -100,16 +89,11 @@ async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
 def check(program: Program) -> Iterator[Finding]:
     """Every second call of a helper."""
     for body in bodies_with_steps(program):
-        calls = [step for step in body.steps if step.kind == "helper"]
-        for position, step in enumerate(calls):
-            others = (other for other in calls[:position] if other.target is step.target and can_both_run(other, step))
-            first = next(others, None)
-            if first is not None:
-                yield RULE.finding(
-                    step.place,
-                    f"{step.name!r} has steps and is called twice here; the other call is in line"
-                    f" {first.place.span.line}",
-                    label="its steps read back what those of the other call left",
-                    help="call it in a loop over what it is for, or split it in two",
-                    related=(Related(first.place, "the other call"),),
-                )
+        for first, step in collisions(body, "helper"):
+            yield RULE.finding(
+                step.place,
+                f"{step.name!r} has steps and is called twice here; the other call is in line {first.place.span.line}",
+                label="its steps read back what those of the other call left",
+                help="call it in a loop over what it is for, or split it in two",
+                related=(Related(first.place, "the other call"),),
+            )

@@ -16,60 +16,36 @@ from flowx_compiler.check.once_retry import is_uncapped
 from flowx_compiler.check.once_steps import bodies_with_steps
 from flowx_compiler.findings import Finding, Place
 from flowx_compiler.model import Program
-from flowx_compiler.rules.rule import ERROR, Example, Rule
+from flowx_compiler.rules.once_examples import paying
+from flowx_compiler.rules.rule import ERROR, Rule
 
 RULE = Rule("FLOWX1106", "once-retry-without-end", ERROR, is_safety=True)
 
 INVALID = (
-    Example(
+    paying(
         """\
-flow.step(pay)
-""",
-        module="""\
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    ticket = await ctx.once("charge", lambda: charge(1), retry=Backoff.exponential("PT2S"))  # <-
-    return ManualReview(ticket=ticket)
+ticket = await ctx.once("charge", lambda: charge(1), retry=Backoff.exponential("PT2S"))  # <-
+return ManualReview(ticket=ticket)
 """,
     ),
-    Example(
+    paying(
         """\
-flow.step(pay)
+ticket = await ctx.once("charge", lambda: charge(1), retry=AGAIN)  # <-
+return ManualReview(ticket=ticket)
 """,
-        module="""\
+        before="""\
 AGAIN: Final = Backoff.fixed("PT2S")
 
 
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    ticket = await ctx.once("charge", lambda: charge(1), retry=AGAIN)  # <-
-    return ManualReview(ticket=ticket)
 """,
     ),
 )
 
 VALID = (
-    Example(
+    paying(
         """\
-flow.step(pay)
-""",
-        module="""\
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    ticket = await ctx.once("charge", lambda: charge(1), retry=Backoff.exponential("PT2S").max_attempts(4))
-    return ManualReview(ticket=ticket)
+ticket = await ctx.once("charge", lambda: charge(1), retry=Backoff.exponential("PT2S").max_attempts(4))
+return ManualReview(ticket=ticket)
 """,
     ),
 )

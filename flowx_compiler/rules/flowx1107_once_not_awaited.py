@@ -16,78 +16,46 @@ from collections.abc import Iterator
 from flowx_compiler.check.once_steps import OnceStep, bodies_with_steps
 from flowx_compiler.findings import Finding
 from flowx_compiler.model import Program
-from flowx_compiler.rules.rule import ERROR, Example, Rule
+from flowx_compiler.rules.once_examples import paying
+from flowx_compiler.rules.rule import ERROR, Rule
 from flowx_compiler.syntax import Function
 
 RULE = Rule("FLOWX1107", "once-not-awaited", ERROR, is_safety=True)
 
 INVALID = (
-    Example(
+    paying(
         """\
-flow.step(pay)
-""",
-        module="""\
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    ctx.once("charge", lambda: charge(request.total))  # <-
-    return ManualReview(ticket="t")
+ctx.once("charge", lambda: charge(request.total))  # <-
+return ManualReview(ticket="t")
 """,
     ),
-    Example(
+    paying(
         """\
-flow.step(pay)
-""",
-        module="""\
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    tickets = [await ctx.once("charge", lambda: charge(line.quantity)) for line in request.lines]  # <-
-    return ManualReview(ticket=tickets[0])
+tickets = [await ctx.once("charge", lambda: charge(line.quantity)) for line in request.lines]  # <-
+return ManualReview(ticket=tickets[0])
 """,
     ),
-    Example(
+    paying(
         """\
-flow.step(pay)
+ctx.once("charge", lambda: charge(request.total))  # <-
+return ManualReview(ticket="t")
 """,
-        module="""\
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    ctx.once("charge", lambda: charge(request.total))  # <-
-    return ManualReview(ticket="t")
-""",
+        is_async=False,
     ),
 )
 
 VALID = (
-    Example(
+    paying(
         """\
-flow.step(pay)
+for line in request.lines:
+    await ctx.once("reserve", lambda line=line: charge(line.quantity))
+first, second = await asyncio.gather(ctx.once("one", lambda: charge(1)), ctx.once("two", lambda: charge(2)))
+return ManualReview(ticket=first + second)
 """,
-        module="""\
+        before="""\
 import asyncio
 
 
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    for line in request.lines:
-        await ctx.once("reserve", lambda line=line: charge(line.quantity))
-    first, second = await asyncio.gather(ctx.once("one", lambda: charge(1)), ctx.once("two", lambda: charge(2)))
-    return ManualReview(ticket=first + second)
 """,
     ),
 )

@@ -18,17 +18,20 @@ from flowx_compiler.check.ambient import reads_below
 from flowx_compiler.check.once_steps import Body, bodies_with_steps
 from flowx_compiler.findings import Finding, Place, Related
 from flowx_compiler.model import Program
-from flowx_compiler.rules.rule import WARNING, Example, Rule
+from flowx_compiler.rules.once_examples import paying
+from flowx_compiler.rules.rule import WARNING, Rule
 from flowx_compiler.syntax import Function, Span
 
 RULE = Rule("FLOWX1108", "value-read-again-on-retry", WARNING)
 
 INVALID = (
-    Example(
+    paying(
         """\
-flow.step(pay)
+reference = fresh_reference()  # <-
+ticket = await ctx.once("charge", lambda: charge(1), retry=Backoff.fixed("PT2S").max_attempts(3))
+return ManualReview(ticket=f"{reference}{ticket}")
 """,
-        module="""\
+        before="""\
 import uuid
 
 
@@ -36,41 +39,25 @@ def fresh_reference() -> str:
     return str(uuid.uuid4())
 
 
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    reference = fresh_reference()  # <-
-    ticket = await ctx.once("charge", lambda: charge(1), retry=Backoff.fixed("PT2S").max_attempts(3))
-    return ManualReview(ticket=f"{reference}{ticket}")
 """,
     ),
 )
 
 VALID = (
-    Example(
+    paying(
         """\
-flow.step(pay)
-""",
-        module="""\
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    reference = ctx.new_id()
-    ticket = await ctx.once("charge", lambda: charge(1), retry=Backoff.fixed("PT2S").max_attempts(3))
-    return ManualReview(ticket=f"{reference}{ticket}")
+reference = ctx.new_id()
+ticket = await ctx.once("charge", lambda: charge(1), retry=Backoff.fixed("PT2S").max_attempts(3))
+return ManualReview(ticket=f"{reference}{ticket}")
 """,
     ),
-    Example(
+    paying(
         """\
-flow.step(pay)
+reference = await ctx.once("reference", fresh_reference)
+ticket = await ctx.once("charge", lambda: charge(1), retry=Backoff.fixed("PT2S").max_attempts(3))
+return ManualReview(ticket=f"{reference}{ticket}")
 """,
-        module="""\
+        before="""\
 import uuid
 
 
@@ -78,15 +65,6 @@ def fresh_reference() -> str:
     return str(uuid.uuid4())
 
 
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    reference = await ctx.once("reference", fresh_reference)
-    ticket = await ctx.once("charge", lambda: charge(1), retry=Backoff.fixed("PT2S").max_attempts(3))
-    return ManualReview(ticket=f"{reference}{ticket}")
 """,
     ),
 )

@@ -16,92 +16,44 @@ from collections.abc import Iterator
 from flowx_compiler.check.once_steps import outbound_calls, steps_of
 from flowx_compiler.findings import Finding, Place, Related
 from flowx_compiler.model import Program
-from flowx_compiler.rules.rule import WARNING, Example, Rule
+from flowx_compiler.rules.once_examples import banking
+from flowx_compiler.rules.rule import WARNING, Rule
 
 RULE = Rule("FLOWX1109", "retried-step-repeats-calls", WARNING)
 
 INVALID = (
-    Example(
+    banking(
         """\
-flow.step(Pay)
+ticket = await ctx.once("charge", lambda: self.both(), retry=Backoff.fixed("PT2S").max_attempts(3))  # <-
+return ManualReview(ticket=ticket)
 """,
-        module="""\
-from typing import Protocol
-
-
-class Bank(Protocol):
-    async def charge(self, total: int) -> str: ...
-    async def confirm(self, receipt: str) -> None: ...
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), side_effects=("bank",))
-class Pay:
-    def __init__(self, bank: Bank) -> None:
-        self.bank = bank
-
-    async def execute(self, request: PlaceOrder, ctx: StepContext) -> ManualReview:
-        ticket = await ctx.once("charge", lambda: self.both(), retry=Backoff.fixed("PT2S").max_attempts(3))  # <-
-        return ManualReview(ticket=ticket)
-
-    async def both(self) -> str:
-        receipt = await self.bank.charge(1)
-        await self.bank.confirm(receipt)
-        return receipt
+        method="""\
+async def both(self) -> str:
+    receipt = await self.bank.charge(1)
+    await self.bank.confirm(receipt)
+    return receipt
 """,
     ),
 )
 
 VALID = (
-    Example(
+    banking(
         """\
-flow.step(Pay)
-""",
-        module="""\
-from typing import Protocol
-
-
-class Bank(Protocol):
-    async def charge(self, total: int) -> str: ...
-    async def confirm(self, receipt: str) -> None: ...
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), side_effects=("bank",))
-class Pay:
-    def __init__(self, bank: Bank) -> None:
-        self.bank = bank
-
-    async def execute(self, request: PlaceOrder, ctx: StepContext) -> ManualReview:
-        ticket = await ctx.once("charge", lambda: self.bank.charge(1), retry=Backoff.fixed("PT2S").max_attempts(3))
-        await ctx.once("confirm", lambda: self.bank.confirm(ticket))
-        return ManualReview(ticket=ticket)
+ticket = await ctx.once("charge", lambda: self.bank.charge(1), retry=Backoff.fixed("PT2S").max_attempts(3))
+await ctx.once("confirm", lambda: self.bank.confirm(ticket))
+return ManualReview(ticket=ticket)
 """,
     ),
-    Example(
+    banking(
         """\
-flow.step(Pay)
+ticket = await ctx.once("charge", lambda: self.both())
+return ManualReview(ticket=ticket)
 """,
-        module="""\
-from typing import Protocol
-
-
-class Bank(Protocol):
-    async def charge(self, total: int) -> str: ...
-    async def confirm(self, receipt: str) -> None: ...
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), side_effects=("bank",))
-class Pay:
-    def __init__(self, bank: Bank) -> None:
-        self.bank = bank
-
-    async def execute(self, request: PlaceOrder, ctx: StepContext) -> ManualReview:
-        ticket = await ctx.once("charge", lambda: self.both())
-        return ManualReview(ticket=ticket)
-
-    async def both(self) -> str:
-        receipt = await self.bank.charge(1)
-        await self.bank.confirm(receipt)
-        return receipt
+        method="""\
+async def both(self) -> str:
+    receipt = await self.bank.charge(1)
+    await self.bank.confirm(receipt)
+    return receipt
 """,
     ),
 )

@@ -16,85 +16,35 @@ from collections.abc import Iterator
 from flowx_compiler.check.once_steps import is_outbound, steps_of
 from flowx_compiler.findings import Finding, Place, Related
 from flowx_compiler.model import Program
-from flowx_compiler.rules.rule import WARNING, Example, Rule
+from flowx_compiler.rules.once_examples import banking
+from flowx_compiler.rules.rule import WARNING, Rule
 from flowx_compiler.syntax import Function
 
 RULE = Rule("FLOWX1110", "effect-beside-retried-step", WARNING)
 
 INVALID = (
-    Example(
+    banking(
         """\
-flow.step(Pay)
-""",
-        module="""\
-from typing import Protocol
-
-
-class Bank(Protocol):
-    async def charge(self, total: int) -> str: ...
-    async def confirm(self, receipt: str) -> None: ...
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), side_effects=("bank",))
-class Pay:
-    def __init__(self, bank: Bank) -> None:
-        self.bank = bank
-
-    async def execute(self, request: PlaceOrder, ctx: StepContext) -> ManualReview:
-        await self.bank.confirm("before")  # <-
-        ticket = await ctx.once("charge", lambda: self.bank.charge(1), retry=Backoff.fixed("PT2S").max_attempts(3))
-        return ManualReview(ticket=ticket)
+await self.bank.confirm("before")  # <-
+ticket = await ctx.once("charge", lambda: self.bank.charge(1), retry=Backoff.fixed("PT2S").max_attempts(3))
+return ManualReview(ticket=ticket)
 """,
     ),
 )
 
 VALID = (
-    Example(
+    banking(
         """\
-flow.step(Pay)
-""",
-        module="""\
-from typing import Protocol
-
-
-class Bank(Protocol):
-    async def charge(self, total: int) -> str: ...
-    async def confirm(self, receipt: str) -> None: ...
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), side_effects=("bank",))
-class Pay:
-    def __init__(self, bank: Bank) -> None:
-        self.bank = bank
-
-    async def execute(self, request: PlaceOrder, ctx: StepContext) -> ManualReview:
-        await ctx.durable(self.bank).confirm("before")
-        ticket = await ctx.once("charge", lambda: self.bank.charge(1), retry=Backoff.fixed("PT2S").max_attempts(3))
-        return ManualReview(ticket=ticket)
+await ctx.durable(self.bank).confirm("before")
+ticket = await ctx.once("charge", lambda: self.bank.charge(1), retry=Backoff.fixed("PT2S").max_attempts(3))
+return ManualReview(ticket=ticket)
 """,
     ),
-    Example(
+    banking(
         """\
-flow.step(Pay)
-""",
-        module="""\
-from typing import Protocol
-
-
-class Bank(Protocol):
-    async def charge(self, total: int) -> str: ...
-    async def confirm(self, receipt: str) -> None: ...
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), side_effects=("bank",))
-class Pay:
-    def __init__(self, bank: Bank) -> None:
-        self.bank = bank
-
-    async def execute(self, request: PlaceOrder, ctx: StepContext) -> ManualReview:
-        await self.bank.confirm("before")
-        ticket = await ctx.once("charge", lambda: self.bank.charge(1))
-        return ManualReview(ticket=ticket)
+await self.bank.confirm("before")
+ticket = await ctx.once("charge", lambda: self.bank.charge(1))
+return ManualReview(ticket=ticket)
 """,
     ),
 )

@@ -15,63 +15,35 @@ from collections.abc import Iterator
 
 from flowx_compiler.findings import Finding
 from flowx_compiler.model import Program
-from flowx_compiler.rules.rule import WARNING, Example, Rule
+from flowx_compiler.rules.once_examples import paying
+from flowx_compiler.rules.rule import WARNING, Rule
 
 RULE = Rule("FLOWX1111", "once-label-gone", WARNING)
 
 INVALID = (
-    Example(
+    paying(
         """\
-flow.step(pay)
+ticket = await ctx.once("take-money", lambda: charge(request.total))
+return ManualReview(ticket=ticket)
 """,
-        module="""\
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)  # <-
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    ticket = await ctx.once("take-money", lambda: charge(request.total))
-    return ManualReview(ticket=ticket)
-""",
-        module_before="""\
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    ticket = await ctx.once("charge", lambda: charge(request.total))
-    return ManualReview(ticket=ticket)
+        is_marked=True,
+        formerly="""\
+ticket = await ctx.once("charge", lambda: charge(request.total))
+return ManualReview(ticket=ticket)
 """,
     ),
 )
 
 VALID = (
-    Example(
+    paying(
         """\
-flow.step(pay)
+ticket = await ctx.once("charge", lambda: charge(request.total))
+more = await ctx.once("confirm", lambda: charge(0))
+return ManualReview(ticket=ticket + more)
 """,
-        module="""\
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    ticket = await ctx.once("charge", lambda: charge(request.total))
-    more = await ctx.once("confirm", lambda: charge(0))
-    return ManualReview(ticket=ticket + more)
-""",
-        module_before="""\
-async def charge(total: int) -> str:
-    return "receipt"
-
-
-@capability("example.pay", version="1.0.0", authorization=Internal(), idempotent=True)
-async def pay(request: PlaceOrder, ctx: StepContext) -> ManualReview:
-    ticket = await ctx.once("charge", lambda: charge(request.total))
-    return ManualReview(ticket=ticket)
+        formerly="""\
+ticket = await ctx.once("charge", lambda: charge(request.total))
+return ManualReview(ticket=ticket)
 """,
     ),
 )

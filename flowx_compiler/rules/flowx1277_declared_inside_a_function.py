@@ -1,6 +1,7 @@
 """A flow, capability, event or signal that no other module can name.
 
-What it detects: `@flow`, `@capability`, `@event` or `@signal` on a class or function inside a function or another class.
+What it detects: `@flow`, `@capability`, `@event` or `@signal` on a class or function inside a function or another
+class.
 
 Why it matters: The plan imports it by its module and name.
 
