@@ -14,7 +14,7 @@ from flowx_runtime.engine import failures
 from flowx_runtime.engine.failures import FlowFailure, failure
 from flowx_runtime.engine.frame import Frame, Moved, Waits
 from flowx_runtime.engine.side_by_side import Ending, Tally, Walk, side_by_side
-from flowx_runtime.journal.records import Wait
+from flowx_runtime.journal.records import RowOutcome, StepRow, Wait
 from flowx_runtime.plan.nodes import ForEach, Parallel
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 JOINED: Final = "flow.joined"
 """Capability id of the row by which a fork that does not need every branch says which ones it took."""
+
+
+_OF_THE_WHOLE_FLOW = frozenset({failures.CANCELLED, failures.DEADLINE_EXCEEDED})
 
 
 async def parallel(walker: Walker, frame: Frame, node: Parallel) -> Moved:
@@ -128,6 +131,22 @@ def _keep_failures(session: Session, endings: Mapping[int, Ending], *, all_but_f
         if ending.row is not None:
             session.record(ending.row, taken=ending.taken)
             ending.row = None
+        elif ending.at not in (None, *session.failed) and ending.error.code not in _OF_THE_WHOLE_FLOW:
+            session.record(_row_of(session, ending))
+
+
+def _row_of(session: Session, failed: FlowFailure) -> StepRow:
+    """The row of a node that failed without one: a wait that ran out would else be opened anew."""
+    assert failed.at is not None
+    scope, index = failed.at
+    return StepRow(
+        scope=scope,
+        step_id=index,
+        attempt=session.attempt_after(failed.at),
+        capability_id="",
+        outcome=RowOutcome.FAILURE,
+        error=failed.error,
+    )
 
 
 def _waits(endings: Mapping[int, Ending]) -> Waits:

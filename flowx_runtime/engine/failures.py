@@ -39,6 +39,8 @@ class FlowFailure(Exception):  # it carries the failure of a flow; nobody outsid
         self.error = error
         self.row = row
         self.taken = taken
+        self.at: tuple[str, int] | None = None
+        """Scope and index of the node that failed."""
         """The delivery that the row takes."""
 
 

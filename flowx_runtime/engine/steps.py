@@ -106,7 +106,9 @@ async def _answer(walker: Walker, frame: Frame, node: Step, scope: str) -> Waits
             return waits
     elif known.error is not None:
         if not is_retried(retry, known.attempt, known.error):
-            return FlowFailure(known.error)
+            forgiven = FlowFailure(known.error)
+            forgiven.at = key
+            return forgiven
         due = _due_after(known, retry, recorded=session.recorded_waits.get(key), draw=walker.random.random())
         if due is not None and walker.clock.now() < due:
             return (Wait(scope, node.index, earliest(due, session.deadline)),)

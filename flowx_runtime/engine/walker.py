@@ -79,7 +79,11 @@ class Walker:
         index = start
         while index < end:
             node = self._nodes[index]
-            moved = await (self._step(self, frame, node) if type(node) is Step else self._enter(frame, node))
+            try:
+                moved = await (self._step(self, frame, node) if type(node) is Step else self._enter(frame, node))
+            except FlowFailure as failed:
+                failed.at = failed.at or (frame.scope, index)
+                raise
             if not isinstance(moved, int):
                 return moved
             index = moved
@@ -120,6 +124,9 @@ class Walker:
         return await steps.perform(self, frame, node, scope)
 
     async def _enter(self, frame: Frame, node: Node) -> Moved:
+        known = self.session.failed.get((frame.scope, node.index))
+        if known is not None and known.error is not None:
+            raise FlowFailure(known.error)  # and was forgiven, by the fork or loop around it
         match node:
             case Step():
                 return await self._step(self, frame, node)

@@ -582,3 +582,18 @@ async def test_a_branch_that_fails_leaves_no_child_of_another_branch_waiting():
     assert (await scene.host.outcome(outcome.instance_id)).error.code == "document.not_read_in_time"
     assert found["child"].state is State.CANCELLED
     assert scene.world.effects == ["ocr.upload(c)", "ocr.cancel(job-c)"]
+
+
+async def test_a_wait_that_ran_out_in_an_element_that_is_forgiven_is_not_opened_anew():
+    lines = tuple(Submit(document_id=name) for name in "xy")
+    tolerant = plan(
+        ForEach(0, lambda ctx: lines, Submit, 2, 1, continue_on_error=True),
+        AwaitSignal(1, "signed", SIGNED, DAY),
+        archive(2),
+    )
+    scene = Scene(tolerant)
+    started = scene.clock.now()
+    await run(scene)
+    assert await scene.to_the_end(passes=10) is State.COMPLETED
+    assert scene.clock.now() - started == 2 * DAY
+    assert await scene.rows() == ["0|1||Failure", "1|1||Failure", "|2|offer.archive|Success"]
