@@ -12,7 +12,7 @@ from uuid import UUID
 from flowx_runtime.host.flow_host import FlowHost
 from flowx_runtime.testing.errors import NeverFinishes, TestSetupError
 from flowx_runtime.testing.ledger import Boundary, Ledger
-from flowx_runtime.testing.node import Interrupts, Node
+from flowx_runtime.testing.node import Interrupts, Node, calling_node
 from flowx_runtime.testing.node_journal import NodeJournal
 from flowx_runtime.testing.stores import Store
 from flowx_runtime.testing.stuck import why_not
@@ -75,6 +75,7 @@ class Driver:
         self._hosts: dict[int, FlowHost] = {}
         self._operations: list[_Operation] = []
         self._swept_at = 0
+        self._opening, self._moving = asyncio.Lock(), asyncio.Lock()
         self._is_open = False
         self._is_closed = False
 
@@ -118,6 +119,10 @@ class Driver:
             TestSetupError: the test was met with something that cannot be.
         """
         await self._open()
+        async with self._moving:  # starts that are gathered share one clock
+            await self._move(is_enough, horizon, is_exact=is_exact)
+
+    async def _move(self, is_enough: Callable[[], bool], horizon: datetime | None, *, is_exact: bool) -> None:
         while True:
             await self._rest()
             if self._swept_at != (left := self._ledger.may_go_on()):
@@ -189,11 +194,16 @@ class Driver:
     # How a pass goes on.
 
     async def _open(self) -> None:
-        if not self._is_open:
-            await self.store.open()
-            self._is_open = True
-            for _ in range(self._workers):
-                self._add_node()
+        if calling_node() is not None:
+            raise TestSetupError(
+                "a capability cannot drive the host that called it: use `host.signal_at(…)` in the test"
+            )
+        async with self._opening:
+            if not self._is_open:
+                await self.store.open()
+                self._is_open = True
+                for _ in range(self._workers):
+                    self._add_node()
 
     def _add_node(self) -> Node:
         node = Node(len(self.nodes) + len(self._graveyard) + 1, self._clock, self._ledger, self)

@@ -158,6 +158,27 @@ async def test_a_capability_that_never_answers_is_named(monkeypatch: pytest.Monk
             await host.start(ORDER)
 
 
+async def test_runs_that_are_started_together_share_the_clock() -> None:
+    async with flow_host(SLOW).substitute("test.charge", after("PT1M", RECEIPT)).build() as host:
+        begun = host.now
+        runs = await asyncio.gather(*(host.start(ORDER) for _ in range(5)))
+        assert host.now - begun == timedelta(minutes=1)
+        await host.advance_until_done()
+        assert all(run.completed_with() for run in runs)
+        assert len({run.instance_id for run in runs}) == 5
+        assert host.now - begun == timedelta(minutes=61)
+
+
+async def test_a_capability_that_would_drive_its_own_host_is_told_what_to_do() -> None:
+    async def signals_itself(request: Order) -> Receipt:
+        await host.advance("PT1M")
+        return RECEIPT
+
+    async with flow_host(SLOW).substitute("test.charge", signals_itself).build() as host:
+        with pytest.raises(TestSetupError, match="a capability cannot drive the host that called it"):
+            await host.start(ORDER)
+
+
 async def test_signals_come_at_their_instants() -> None:
     async with flow_host(TWO_WAITS).build() as host:
         begun = host.now
