@@ -36,6 +36,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--flowx-seed", type=int, metavar="N", help="of every interleaving, run this seed alone")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a path that was taken for a DSN."""
+    dsn = config.getoption("--flowx-postgres")
+    if dsn is not None and dsn != _EMBEDDED and "=" not in dsn and "://" not in dsn:
+        raise pytest.UsageError(
+            f"--flowx-postgres takes a DSN, and {dsn!r} is none: write --flowx-postgres=DSN, or put it after the paths"
+        )
+
+
 @pytest.fixture(scope="session", autouse=True)
 def flowx_store(request: pytest.FixtureRequest) -> Iterator[None]:
     """Where hosts keep their instances: memory, or what `--flowx-postgres` says, however a test comes by its host."""

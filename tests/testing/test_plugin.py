@@ -80,6 +80,11 @@ def test_the_same_tests_run_on_postgres_and_one_seed_runs_alone(tmp_path: Path, 
     assert left == (0,), "its schemas are dropped"
 
 
+def test_a_path_that_is_taken_for_a_dsn_is_refused(tmp_path: Path) -> None:
+    ran = run_pytest(project(tmp_path), "--flowx-postgres", "test_flows.py")
+    assert "'test_flows.py' is none: write --flowx-postgres=DSN, or put it after the paths" in ran.stderr
+
+
 def test_settings_that_name_no_application_say_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.flowx]\ncapabilities = "nowhere.app:capabilities"\n', "utf-8")
     ran = run_pytest(project(tmp_path), "-k", "store")
