@@ -10,7 +10,7 @@ from flowx_compiler.check.reads import qualified
 from flowx_compiler.check.state import changing_names
 from flowx_compiler.findings import Place
 from flowx_compiler.model import DataFunction, Program
-from flowx_compiler.syntax import Attribute, Call, Expr, Function, Name
+from flowx_compiler.syntax import Assign, Attribute, Call, Expr, Function, Name
 
 CLOCK = "the machine's clock"
 RANDOM = "randomness from outside the run"
@@ -57,6 +57,9 @@ _NAMES: dict[str, tuple[str, str]] = {
         for name in ("open", "input", "print", "hash", "id", "globals", "eval", "exec", "__import__")
     },
 }
+_LONGEST_CHAIN = 8
+"""Names of names of names; a longer chain is a circle."""
+
 _PREFIXES: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("random.", "secrets.", "numpy.random."), (RANDOM, _USE_STEP)),
     **dict.fromkeys(
@@ -146,6 +149,28 @@ def _meaning(program: Program, module: str, expression: Name | Attribute) -> str
     name = qualified(program, module, expression)
     if name is None and isinstance(expression, Name) and f"builtins.{expression.id}" in _NAMES:
         return f"builtins.{expression.id}"
+    return name if name is None else _behind_aliases(program, name)
+
+
+def _behind_aliases(program: Program, name: str) -> str:
+    """What a module-level name stands for that is another name for something: `now = datetime.now`."""
+    for _ in range(_LONGEST_CHAIN):
+        module, _, short = name.rpartition(".")
+        if module not in program.modules or short in changing_names(program, module):
+            return name
+        value = next(
+            (
+                statement.value
+                for statement in program.modules[module].body
+                if isinstance(statement, Assign)
+                and [getattr(target, "id", "") for target in statement.targets] == [short]
+            ),
+            None,
+        )
+        inner = qualified(program, module, value) if isinstance(value, Name | Attribute) else None
+        if inner is None:
+            return name
+        name = inner
     return name
 
 

@@ -36,6 +36,13 @@ flow.when(
 """,
         module="from datetime import datetime, timezone",
     ),
+    Example(
+        """\
+flow.step(validate_order)
+flow.when(lambda ctx: now().hour < 12, lambda b: b.step(open_review))  # <-
+""",
+        module="import datetime as d\n\nnow = d.datetime.now\n",
+    ),
 )
 
 VALID = (
