@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -60,7 +59,11 @@ class Peers:
             return
         if self._telling is not None:
             await self._telling
-        if self._keeping is None and not has_leases:
+        keeping, self._keeping = self._keeping, None
+        if keeping is not None:  # first, or it would find itself gone and come back
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
+        elif not has_leases:
             return
         try:
             freed = await self._presence.leave()
@@ -68,12 +71,6 @@ class Peers:
                 _LOG.info("gave the leases on %s instances back; other nodes go on with them", freed)
         except FlowxError as unavailable:
             _LOG.warning("this node's leases could not be given back and run out: %s", unavailable)
-        finally:
-            keeping, self._keeping = self._keeping, None
-            if keeping is not None:
-                keeping.cancel()
-                with suppress(asyncio.CancelledError):
-                    await keeping
 
     def _note(self, hint: Hint) -> None:
         if self._presence is None:

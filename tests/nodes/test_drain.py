@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from flowx_runtime import FlowHost
+from flowx_runtime.journal.postgres.presence import Watching
 from flowx_runtime.journal.records import State
 from tests.nodes.scene import PATIENCE, Approved, Database, Order, approval, node
 
@@ -122,3 +123,10 @@ async def test_a_parent_is_left_to_peers_by_a_node_that_leaves(database: Databas
             await leaving.signal(child, Approved(by="ada"))
             await database.has(parent.instance_id, State.COMPLETED)
     assert database.effects(child) == ["first", "last"]
+
+
+async def test_a_node_that_left_is_gone_though_it_was_just_looking_around(database: Database) -> None:
+    for _ in range(20):
+        async with await node(database.dsn, database.schema, watching=Watching(interval=timedelta(microseconds=1))):
+            await database.are_present(1)
+        assert database.rows("select count(*) from flow_node") == [(0,)]

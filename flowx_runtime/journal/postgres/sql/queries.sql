@@ -259,7 +259,12 @@ select state, count(*) from {schema}.flow_instance group by state order by state
 -- name: count_rest
 -- Locks nothing.
 select due.oldest, coalesce(now() - due.oldest, interval '0'), leases.live, leases.expired,
-        (select count(*) from {schema}.flow_node), events.pending,
+        (
+            select count(*) from {schema}.flow_node n
+            where exists (
+                select from pg_locks l
+                where l.locktype = 'advisory' and l.objsubid = 1 and l.granted and l.pid = n.backend_pid
+                    and (l.classid::bigint << 32 | l.objid::bigint) = n.lock_key)), events.pending,
         coalesce(now() - events.oldest, interval '0'), events.poisoned
     from (
         select min(wake_at) as oldest from {schema}.flow_instance where state = 'Suspended' and wake_at <= now()) due,
