@@ -20,6 +20,7 @@ _COMMANDS = {
     "demo": "Build an example and watch it run on an embedded PostgreSQL.",
     "diff": "What changed in the contract between two manifests, and whether it breaks anybody.",
     "explain": "Why a rule is there, what it refuses, what to write instead.",
+    "graph": "Draw a flow, or the path of an instance through it.",
     "inspect": "Show everything about one instance, and why it is stuck if it is.",
     "ps": "List instances: their state, what they wait for, why they failed.",
     "replay": "Walk an instance's history again and say where today's code leaves it.",

@@ -76,15 +76,15 @@ def _named(config: Config, key: str, name: str) -> object:
         ) from error
 
 
-def load_plan(catalog: Catalog, flow: str) -> Plan[Any, Any]:
-    """Import the plan of a flow, and with it the application's code.
+def load_plan(catalog: Catalog, flow: str, version: str | None = None) -> Plan[Any, Any]:
+    """Import the plan of a flow, the current one without a version, and with it the application's code.
 
     Raises:
         UnknownPlan: the catalogue does not list it.
         ProjectNotRunnable: the application's code cannot be imported.
     """
     try:
-        return catalog.plan(flow)
+        return catalog.plan(flow, version)
     except FlowxError:
         raise
     except (Exception, SystemExit) as error:
