@@ -165,8 +165,9 @@ class Sweeps:
                 fresh = [claimed for claimed in page if claimed.lease.instance_id not in seen]
                 seen.update(claimed.lease.instance_id for claimed in fresh)
                 runnable = [claimed for claimed in fresh if self._may_go_on(claimed)]
+                ours = {claimed.lease.instance_id for claimed in runnable}
                 # Given back now, these would fill every further page.
-                not_ours += [claimed for claimed in page if claimed not in runnable]
+                not_ours += [claimed for claimed in page if claimed.lease.instance_id not in ours]
                 for claimed in runnable:
                     self._tell_how_late(claimed)
                     self.begin(claimed, leased_since=asked)
