@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flowx_compiler.check.once_steps import OnceStep, bodies_with_steps
+from flowx_compiler.check.once_body import OnceStep
+from flowx_compiler.check.once_steps import bodies_with_steps
 from flowx_compiler.findings import Finding
 from flowx_compiler.model import Program
 from flowx_compiler.rules.once_examples import paying

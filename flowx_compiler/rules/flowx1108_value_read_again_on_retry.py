@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowx_compiler.check.ambient import reads_below
-from flowx_compiler.check.once_steps import Body, bodies_with_steps
+from flowx_compiler.check.once_body import Body
+from flowx_compiler.check.once_steps import bodies_with_steps
 from flowx_compiler.findings import Finding, Place, Related
 from flowx_compiler.model import Program
 from flowx_compiler.rules.once_examples import paying

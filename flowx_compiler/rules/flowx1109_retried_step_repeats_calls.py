@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flowx_compiler.check.once_steps import outbound_calls, steps_of
+from flowx_compiler.check.once_ports import outbound_calls
+from flowx_compiler.check.once_steps import steps_of
 from flowx_compiler.findings import Finding, Place, Related
 from flowx_compiler.model import Program
 from flowx_compiler.rules.once_examples import banking
