@@ -365,6 +365,9 @@ class FlowHost:
             refused = await journal.deliver(instance_id, delivery)
             if refused is not None:
                 raise self._refusal(instance_id, refused)
+            if not self._plans.versions:  # it can go on with nothing, and would only be in the way of who can
+                self._peers.have_them_look()
+                return
             claim = await journal.claim(instance_id, owner=self._owner, ttl=self._lease_ttl)
             if isinstance(claim, Refused):
                 return  # whoever holds it meets the delivery at its next park
