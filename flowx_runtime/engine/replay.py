@@ -25,7 +25,8 @@ from flowx_runtime.engine.frame import Frame, Moved, Waits
 from flowx_runtime.engine.identity import child_id, event_id
 from flowx_runtime.engine.redaction import VALUE_REDACTED, ValueRedacted
 from flowx_runtime.engine.session import Session
-from flowx_runtime.engine.steps import is_retried, request_of
+from flowx_runtime.engine.step_rows import request_of
+from flowx_runtime.engine.steps import is_retried
 from flowx_runtime.engine.undo import Undo, is_undo_of_child
 from flowx_runtime.engine.walker import Walker
 from flowx_runtime.journal.contract import Journal
