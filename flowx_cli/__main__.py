@@ -16,11 +16,13 @@ _COMMANDS = {
     "build": "Check, and compile every flow to its plan, the catalogue and the manifest.",
     "cancel": "Stop an instance and undo what it has done.",
     "check": "Check only: diagnostics, nothing written, no configuration needed.",
+    "completion": "Print what makes a shell complete flowx: bash, zsh or fish.",
     "db": "The database: bring its schema up to date, say how it stands, remove what is old.",
     "demo": "Build an example and watch it run on an embedded PostgreSQL.",
     "diff": "What changed in the contract between two manifests, and whether it breaks anybody.",
     "explain": "Why a rule is there, what it refuses, what to write instead.",
     "graph": "Draw a flow, or the path of an instance through it.",
+    "init": "Begin a project: one flow, its capabilities, one test.",
     "inspect": "Show everything about one instance, and why it is stuck if it is.",
     "ps": "List instances: their state, what they wait for, why they failed.",
     "replay": "Walk an instance's history again and say where today's code leaves it.",
@@ -28,6 +30,7 @@ _COMMANDS = {
     "retry": "Try failed undos again, or make a step's next attempt now.",
     "run": "Run one built flow and print its outcome and history.",
     "signal": "Deliver a signal to an instance.",
+    "verify": "Find durable flows that use nothing of being durable.",
     "worker": "Be a node: wake, recover, schedule and publish, until SIGTERM.",
 }
 """Help lines by verb, so that `--help` imports no verb. A test holds them to the modules of `commands`."""
