@@ -72,12 +72,11 @@ def test_a_shell_is_given_what_it_needs_to_complete(flowx: Operator, shell: str)
     assert f"_FLOWX_COMPLETE={shell}_complete" in script.out
 
 
-def test_verbs_and_options_are_completed(flowx: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("_FLOWX_COMPLETE", "bash_complete")
+def test_verbs_and_options_are_completed(tmp_path: Path) -> None:
     for words, expected in (("flowx re", {"replay", "resume", "retry"}), ("flowx ps --st", {"--state"})):
-        monkeypatch.setenv("COMP_WORDS", words)
-        monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
-        assert {line.rpartition(",")[2] for line in flowx().out.split()} == expected
+        asked = {"_FLOWX_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+        answer = python(tmp_path, "-m", "flowx_cli", **asked)
+        assert {line.rpartition(",")[2] for line in answer.stdout.split()} == expected
 
 
 FLOWS = """\
