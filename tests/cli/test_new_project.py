@@ -87,7 +87,7 @@ from shop import JITTERED, JobStatus, OrderResult, PlaceOrder, job_status, open_
 @flow("order.check", version="1.0.0", profile=Profile.DURABLE, deadline="P1D")
 class Check(Flow[PlaceOrder, OrderResult]):
     def define(self, flow: FlowBuilder[PlaceOrder, OrderResult]) -> None:
-        flow.step(validate_order)
+        flow.step(validate_order).named("checked")
         flow.returns(lambda ctx: OrderResult(order_id=ctx.input.order_id))
 
 
@@ -119,9 +119,7 @@ def test_a_durable_flow_that_could_run_in_memory_is_named(project) -> None:
     text = project.flowx("verify", "--cost").stdout.splitlines()
     assert text[-1] == "1 of 2 durable flows could run in memory"
     assert max(map(len, text)) <= 100
-    project.edit(
-        "flows.py", "flow.step(validate_order)\n        flow.returns", "flow.step(validate_order).delay('PT1H').returns"
-    )
+    project.edit("flows.py", '.named("checked")', '.named("checked").delay("PT1H")')
     assert project.flowx("build").returncode == 0
     assert project.flowx("verify", "--cost").stdout == "nothing found in 2 durable flows\n"
     assert project.flowx("verify").returncode == 2
