@@ -24,7 +24,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.five_steps import server
-from benchmarks.runtime import dbos_peer, idle, in_memory, parking, signals, steps, takeover, waking
+from benchmarks.runtime import dbos_peer, idle, in_memory, parking, restart, signals, steps, takeover, waking
 from benchmarks.runtime.figure import Figure
 from benchmarks.runtime.machine import machine
 from benchmarks.runtime.sizes import FULL, QUICK, TINY, Size
@@ -42,6 +42,7 @@ PARTS: dict[str, Part] = {
     "lone": steps.measure_lone,
     "signals": signals.measure,
     "parking": parking.measure,
+    "restart": restart.measure,
     "lateness": lambda dsn, size, _: waking.measure_lateness(dsn, size),
     "takeover": lambda dsn, size, _: takeover.measure(dsn, size),
     "queries": lambda dsn, size, _: idle.measure_queries(dsn, size),

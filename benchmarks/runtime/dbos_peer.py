@@ -44,6 +44,7 @@ class Dbos:
     """A process with DBOS in it."""
 
     def __init__(self, python: str, url: str) -> None:
+        self._python, self._url = python, url
         program = Path(__file__).with_name("dbos_program.py")
         self._process = subprocess.Popen(
             [python, str(program), url],
@@ -59,6 +60,11 @@ class Dbos:
         self._process.stdin.write(json.dumps({"do": do, **what}) + "\n")
         self._process.stdin.flush()
         return self._answer()
+
+    def again(self) -> Dbos:
+        """Kill it and start another one on the same database."""
+        self.end()
+        return Dbos(self._python, self._url)
 
     def end(self) -> None:
         self._process.kill()
