@@ -46,6 +46,8 @@ class Figures:
 
     seconds: float = 0.0
     kills: int = 0
+    restarts: int = 0
+    """Workers that were told to stop, every fourth time."""
     orders: int = 0
     refused_orders: int = 0
     occurrences: int = 0
@@ -129,12 +131,26 @@ class Soak:
             await asyncio.to_thread(self._rewind_schedules)
             name = self._random.choice(sorted(self._workers))
             process = self._workers.pop(name)
-            process.kill()
-            await process.wait()
-            self._killed.add(process.pid)
-            self.figures.kills += 1
-            self._begin(self._watch_takeover(name, time.monotonic()))
+            if (self.figures.kills + self.figures.restarts) % 4 == 3:
+                await self._restart(process)
+            else:
+                process.kill()
+                await process.wait()
+                self._killed.add(process.pid)
+                self.figures.kills += 1
+                self._begin(self._watch_takeover(name, time.monotonic()))
             await self._start_worker()
+
+    async def _restart(self, process: asyncio.subprocess.Process) -> None:
+        """As in a rolling release: what it had in hand it ends or gives back, and nothing is repeated for it."""
+        self.figures.restarts += 1
+        process.terminate()
+        try:
+            async with asyncio.timeout(SETTLING):
+                await process.wait()
+        except TimeoutError:
+            self.figures.broken.append(f"did not stop when it was told to: {process.pid}")
+            process.kill()
 
     def _rewind_schedules(self) -> None:
         """What was fired is considered anew, and must not fire again; what lies before it is owed."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal as signals
 import sys
 from datetime import timedelta
 from random import random
@@ -173,9 +174,14 @@ async def _work(dsn: str, schema: str, name: str, sweep_seconds: float) -> None:
         publisher=ToTable(),
         publishing=Publishing(interval=timedelta(seconds=sweep_seconds), claim_ttl=timedelta(seconds=20)),
     )
+    stopping, loop = asyncio.Event(), asyncio.get_running_loop()
+    loop.add_signal_handler(signals.SIGTERM, stopping.set)
+    parent = asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(parent), sys.stdin)
     async with host:
         print("ready", flush=True)
-        await asyncio.to_thread(sys.stdin.read)
+        orphaned, told = asyncio.create_task(parent.read()), asyncio.create_task(stopping.wait())
+        await asyncio.wait([orphaned, told], return_when=asyncio.FIRST_COMPLETED)
 
 
 if __name__ == "__main__":

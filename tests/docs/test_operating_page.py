@@ -129,4 +129,5 @@ def test_the_numbers_are_the_ones_in_force() -> None:
     assert watching.lease_ttl == timedelta(seconds=30)  # run out after 30 s
     assert worker_command.make_context("worker", []).params["drain"] == 30
     assert Publishing().max_refusals == 5  # five times
+    assert Publishing().claim_ttl == timedelta(seconds=30)
     assert timedelta(seconds=10) == _PUBLISHING.interval

@@ -60,3 +60,21 @@ async def test_p37_behind_a_pooler_nodes_go_on_by_sweeps_and_leases_and_say_so_o
             await database.has(hanging, State.COMPLETED)
             await asyncio.gather(left, return_exceptions=True)
     assert caplog.text.count("through a pooler") <= 2  # each of two nodes once
+
+
+async def test_a_database_without_session_locks_is_said_once_and_not_asked_again_and_again(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Some databases that speak PostgreSQL's protocol have none."""
+    caplog.set_level(logging.INFO, "flowx.nodes")
+    await (await node(database.dsn, database.schema)).close()
+    database.rows(
+        "create or replace function join_node(p_owner text, p_key bigint) returns boolean language plpgsql as"
+        " $$ begin raise feature_not_supported using message = 'no advisory locks'; end $$"
+    )
+    async with await node(database.dsn, database.schema, watching=SOON, sweep_interval=OFTEN) as worker:
+        await database.comes(lambda: "no advisory locks" in caplog.text)
+        resting = await worker.run("work.resting", ORDER)
+        await database.has(resting.instance_id, State.COMPLETED)
+        await asyncio.sleep(1)
+    assert caplog.text.count("no advisory locks") == 1

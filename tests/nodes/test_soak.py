@@ -15,5 +15,6 @@ async def test_p15_p18_p19_killed_workers_lose_nothing_leave_nothing_and_repeat_
     figures = await soak.run(seconds=12.0, kill_every=2.0, rate=12.0)
     assert figures.broken == []
     assert figures.kills >= 3
+    assert figures.restarts >= 1
     assert figures.orders >= 60
     assert figures.occurrences >= 80

@@ -23,7 +23,7 @@ from psycopg import sql
 
 from flowx_runtime.authoring.errors import FlowxError
 from flowx_runtime.journal.contract import JournalUnavailable
-from flowx_runtime.journal.postgres.connecting import Address, Connection
+from flowx_runtime.journal.postgres.connecting import Address, Connection, reason_of
 from flowx_runtime.journal.postgres.connections import Connections
 from flowx_runtime.journal.presence import Hint, OnHint
 
@@ -88,7 +88,8 @@ class PostgresPresence:
         self._on_hint = on_hint
         self._watching = watching
         self._random = Random()
-        self._has_said_shared = False
+        self._has_said_why_not = False
+        self._is_out_of_touch = False
         self.is_present = False
         """Whether the lock is held and hints come in."""
 
@@ -98,20 +99,18 @@ class PostgresPresence:
             try:
                 await self._be_present()
             except _SessionShared:
-                if not self._has_said_shared:
-                    self._has_said_shared = True
-                    _LOG.warning(
-                        "the database at %s is reached through a pooler that shares sessions: nodes do not hear of "
-                        "each other and go on by their sweeps, and a node that dies keeps its instances for up to %s. "
-                        "Give the host a direct connection to have both at once",
-                        self._address.name,
-                        self._watching.lease_ttl,
-                    )
+                self._say_why_not("is reached through a pooler that shares sessions: give the host a direct connection")
+                await asyncio.sleep(self._watching.try_again.total_seconds())
+                continue
+            except (psycopg.NotSupportedError, psycopg.ProgrammingError) as lacking:
+                self._say_why_not(f"has no sessions that can be watched ({reason_of(lacking)})")
                 await asyncio.sleep(self._watching.try_again.total_seconds())
                 continue
             except (psycopg.Error, FlowxError, OSError) as lost:
                 pause = _FIRST_PAUSE if self.is_present else min(pause * 2, _LONGEST_PAUSE)
-                _LOG.info("this node is out of touch with its peers, and comes back: %s", lost)
+                if not self._is_out_of_touch:
+                    self._is_out_of_touch = True
+                    _LOG.info("this node is out of touch with its peers, and comes back: %s", reason_of(lost))
             finally:
                 self.is_present = False
             await asyncio.sleep(pause)
@@ -124,6 +123,18 @@ class PostgresPresence:
         ((freed,),) = await self._calls.fetch(self._sql["leave_node"], [self._owner, self._channel, word])
         return int(freed)
 
+    def _say_why_not(self, what: str) -> None:
+        """Once: it does not change by being said again."""
+        if not self._has_said_why_not:
+            self._has_said_why_not = True
+            _LOG.warning(
+                "the database at %s %s; until then nodes do not hear of each other and go on by their sweeps, and one "
+                "that dies keeps its instances for up to %s",
+                self._address.name,
+                what,
+                self._watching.lease_ttl,
+            )
+
     async def _be_present(self) -> None:
         loop = asyncio.get_running_loop()
         connection = await self._address.connect(deadline=loop.time() + 10)
@@ -135,6 +146,7 @@ class PostgresPresence:
             if not has_joined:
                 return
             self.is_present = True
+            self._is_out_of_touch = False
             self._on_hint(Hint(is_ready=True))  # what was said meanwhile was not heard
             await self._watch(connection, key)
         finally:
