@@ -28,11 +28,6 @@ class ExampleProject:
     name: str
     root: Path
 
-    @property
-    def waits(self) -> Path:
-        """The one module that holds the example's durations."""
-        return self.root / self.name / "waits.py"
-
 
 @contextmanager
 def copied_example(name: str) -> Iterator[ExampleProject]:
@@ -58,11 +53,14 @@ def copied_example(name: str) -> Iterator[ExampleProject]:
                 del sys.modules[module]
 
 
-def shorten_waits(project: ExampleProject, constants: dict[str, str]) -> None:
+def shorten_waits(project: ExampleProject, constants: dict[str, str], *, module: str) -> None:
     """Rewrite `NAME: Final = …` lines of the copy's waits: the demo changes the source, never the running flow."""
-    lines = project.waits.read_text("utf-8").splitlines()
+    if not constants:
+        return
+    file = project.root / project.name / module
+    lines = file.read_text("utf-8").splitlines()
     for number, line in enumerate(lines):
         name = line.partition(":")[0]
         if name in constants:
             lines[number] = f"{name}: Final = {constants[name]}"
-    project.waits.write_text("\n".join(lines) + "\n", "utf-8")
+    file.write_text("\n".join(lines) + "\n", "utf-8")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from flowx_cli.demo.stages import SetStage, company, slow_processor
 
 LONG_BUDGET = "timedelta(seconds=60)"
 
@@ -20,7 +22,11 @@ class Scenario:
     """What a client would have sent, for the eye."""
     input: Mapping[str, Any]
     waits: Mapping[str, str]
-    """Source of the constants of the copy's `waits.py`."""
+    """Source of constants of the copy."""
+    waits_in: str = "waits.py"
+    """Which module of the example has them."""
+    set_stage: SetStage | None = None
+    """The systems around it, where the story needs others than the example's own."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Speeds of the stand-ins. They reach no declared duration."""
     signal: str | None = None
@@ -35,10 +41,24 @@ class Scenario:
 _DOCUMENT = {"document_id": "doc-1", "content_type": "application/pdf", "pages": 12}
 _OFFER = {"candidate_id": "c-42", "role": "staff-engineer", "site": "london"}
 _SIGNATURE = {"envelope_id": "env-c-42", "signed_by": "ada.lovelace", "signed_at": "2026-08-01T13:40:15Z"}
+_EMPLOYEE = {
+    "candidate_id": "c-7",
+    "employment": "permanent",
+    "site": "london",
+    "equipment": [{"item": "monitor", "needs_approval": True}, {"item": "chair", "needs_approval": False}],
+    "requires_background_check": True,
+    "national_id": "AB123456C",
+}
+_ORDER = {
+    "order_id": "o-1",
+    "lines": [{"sku": "lamp", "quantity": 1}, {"sku": "bulb", "quantity": 4}],
+    "total_cents": 4200,
+    "card_token": "tok_visa",
+}
 _WITHDRAWN = "the unwind, from the journal: the undo of the first row"
 
 
-def polling(*, signal: bool, timeout: bool) -> Scenario:
+def polling(*, signal: bool = False, timeout: bool = False) -> Scenario:
     """`document.process`: until the provider has read it; until it says so; until the budget runs out."""
     slow = signal or timeout
     return Scenario(
@@ -69,7 +89,7 @@ def polling(*, signal: bool, timeout: bool) -> Scenario:
     )
 
 
-def offers(*, signal: bool, timeout: bool) -> Scenario:
+def offers(*, signal: bool = False, timeout: bool = False) -> Scenario:
     """`offer.accept`: signed (the plain and the fast path are the same here), or not in time."""
     return Scenario(
         example="offers",
@@ -93,4 +113,46 @@ def offers(*, signal: bool, timeout: bool) -> Scenario:
     )
 
 
-SCENARIOS = {"polling": polling, "offers": offers}
+def workflow(*, fail: bool = False) -> Scenario:
+    """`employee.onboard`: everything works; or the last step fails, and everything is undone."""
+    remarks = {
+        "workspace.provision": "an instance of its own: a desk and a pass",
+        "workspace.cancel_pass": "the child's steps, undone in its place",
+        "identity.disable": "strict reverse: what came first goes last",
+    }
+    if not fail:
+        remarks = {"workspace.provision": remarks["workspace.provision"]}
+    return Scenario(
+        example="workflow",
+        flow_id="employee.onboard",
+        title="A colleague starts, and "
+        + ("at the last step it turns out that it cannot be" if fail else "all is ready"),
+        request="POST /api/v1/onboarding",
+        input=_EMPLOYEE,
+        waits={},
+        set_stage=company(closed=["welcome.send"] if fail else []),
+        remarks=remarks | {"welcome.send": "fails: from here on it only goes back"} if fail else remarks,
+    )
+
+
+def once() -> Scenario:
+    """`order.pay`: the processor is down twice; the body is entered three times and nothing happens twice."""
+    return Scenario(
+        example="payments",
+        flow_id="order.pay",
+        title="An order is paid through a processor that is down twice",
+        request="order.pay",
+        input=_ORDER,
+        waits={"UNTIL_IT_ANSWERS": 'Backoff.exponential("PT1.5S", "PT2S").max_attempts(6)'},
+        waits_in="capabilities.py",
+        set_stage=slow_processor(down_for=2),
+        remarks={"payment.capture": "entered three times; its row comes when it is done"},
+    )
+
+
+SCENARIOS: Mapping[str, Callable[..., Scenario]] = {
+    "polling": polling,
+    "offers": offers,
+    "workflow": workflow,
+    "once": once,
+}

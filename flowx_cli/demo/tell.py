@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 import psycopg
+from pydantic import TypeAdapter
 
 from flowx_cli.database import Database
 from flowx_cli.demo.narration import Narrator, Say
@@ -18,6 +19,7 @@ from flowx_cli.demo.scenarios import Scenario
 from flowx_cli.project import load_capabilities, load_catalog
 from flowx_compiler.config import Config
 from flowx_runtime import Completed, Failed, FlowHost, PostgresJournal, Suspended
+from flowx_runtime.engine.documents import Documents
 from flowx_runtime.plan import AwaitSignal, Plan, Poll
 
 LOOK_EVERY = 0.02
@@ -29,28 +31,35 @@ async def tell(scenario: Scenario, config: Config, database: Database, say: Say)
     os.environ.update(scenario.environment)
     catalog = load_catalog(config)
     plan = catalog.plan(scenario.flow_id)
+    stage = scenario.set_stage() if scenario.set_stage is not None else None
     journal = await PostgresJournal.open(database.dsn)
     host = FlowHost(
         plans=catalog,
-        capabilities=load_capabilities(config),
+        capabilities=load_capabilities(config) if stage is None else stage.capabilities,
         journal=journal,
         sweep_interval=timedelta(milliseconds=200),
     )
     async with host, await psycopg.AsyncConnection.connect(database.dsn, autocommit=True) as connection:
-        say(f"\n{scenario.request}\n  {json.dumps(scenario.input)}")
-        outcome = await host.run(plan, plan.input(**scenario.input))
+        request = TypeAdapter(plan.input).validate_json(json.dumps(scenario.input))
+        say(f"\n{scenario.request}\n  {json.dumps(json.loads(Documents.published(plan.input, request)))}")
+        outcome = await host.run(plan, request)
         say(_answer(outcome))
-        narrator = Narrator(connection, outcome.instance_id, say, scenario.remarks)
-        await narrator.show_parked()
+        digits, width = len(str(len(plan.nodes) - 1)), max(20, *map(len, scenario.remarks))
+        narrator = Narrator(connection, outcome.instance_id, say, scenario.remarks, digits, width)
+        if isinstance(outcome, Suspended):
+            await narrator.show_parked()
         await _follow(scenario, plan, host, narrator)
         await narrator.show_events()
         await narrator.show_parked()
+        if stage is not None:
+            say("\nwhat the systems outside saw:\n  " + "\n  ".join(stage.seen()))
         say("\n" + _answer(await host.outcome(outcome.instance_id)))
 
 
 async def _follow(scenario: Scenario, plan: Plan[Any, Any], host: FlowHost, narrator: Narrator) -> None:
     deliver_at = time.monotonic() + scenario.signal_after if scenario.signal else None
     while True:
+        await narrator.show_new_steps_inside()
         await narrator.show_new_rows()
         if deliver_at is not None and time.monotonic() >= deliver_at:
             deliver_at = None
@@ -58,6 +67,7 @@ async def _follow(scenario: Scenario, plan: Plan[Any, Any], host: FlowHost, narr
             await host.signal(narrator.instance_id, _message(plan, scenario.signal or "", scenario.signal_payload))
             narrator.say("202 Accepted\n")
         if not isinstance(await host.outcome(narrator.instance_id), Suspended):
+            await narrator.show_new_steps_inside()
             await narrator.show_new_rows()
             return
         await asyncio.sleep(LOOK_EVERY)
