@@ -93,8 +93,8 @@ class Soak:
             for _ in range(WORKERS):
                 await self._start_worker()
             began = time.monotonic()
-            killing = asyncio.create_task(self._kill(kill_every, until=began + seconds))
-            while time.monotonic() - began < seconds:
+            killing = asyncio.create_task(self._kill(kill_every, times=int(seconds / kill_every)))
+            while time.monotonic() - began < seconds or not killing.done():
                 self._begin(self._order(starter, sender))
                 await asyncio.sleep(self._random.expovariate(rate))
             self.figures.seconds = time.monotonic() - began
@@ -125,8 +125,8 @@ class Soak:
         assert (await process.stdout.readline()) == b"ready\n"
         self._workers[name] = process
 
-    async def _kill(self, kill_every: float, *, until: float) -> None:
-        while time.monotonic() + kill_every < until:
+    async def _kill(self, kill_every: float, *, times: int) -> None:
+        for _ in range(times):
             await asyncio.sleep(kill_every)
             await asyncio.to_thread(self._rewind_schedules)
             name = self._random.choice(sorted(self._workers))

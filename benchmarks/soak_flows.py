@@ -151,6 +151,10 @@ EFFECTS = {
 """By whether it fails: everything an order does."""
 
 
+PUBLISHING = Publishing(interval=timedelta(seconds=1), timeout=timedelta(seconds=5), claim_ttl=timedelta(seconds=10))
+"""What a killed worker had in its hand leaves ten seconds later."""
+
+
 class ToTable:
     """Publishes into a table."""
 
@@ -172,7 +176,7 @@ async def _work(dsn: str, schema: str, name: str, sweep_seconds: float) -> None:
         owner=name,
         sweep_interval=timedelta(seconds=sweep_seconds),
         publisher=ToTable(),
-        publishing=Publishing(interval=timedelta(seconds=sweep_seconds), claim_ttl=timedelta(seconds=20)),
+        publishing=PUBLISHING,
     )
     stopping, loop = asyncio.Event(), asyncio.get_running_loop()
     loop.add_signal_handler(signals.SIGTERM, stopping.set)

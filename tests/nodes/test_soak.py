@@ -12,9 +12,7 @@ async def test_p15_p18_p19_killed_workers_lose_nothing_leave_nothing_and_repeat_
     postgres_dsn: str, schema: str
 ) -> None:
     soak = Soak(postgres_dsn, schema, sweep_seconds=1.0, seed=7)
-    figures = await soak.run(seconds=12.0, kill_every=2.0, rate=12.0)
+    figures = await soak.run(seconds=8.0, kill_every=1.6, rate=12.0)
     assert figures.broken == []
-    assert figures.kills >= 3
-    assert figures.restarts >= 1
-    assert figures.orders >= 60
+    assert (figures.kills, figures.restarts) == (4, 1)
     assert figures.occurrences >= 80
