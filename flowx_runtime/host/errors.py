@@ -79,6 +79,12 @@ class NotRunnable(FlowxError):
     code: ClassVar[str] = "flow.not_runnable"
 
 
+class FlowPaused(FlowxError):
+    """The flow, the instance or everything is paused: unpause it first."""
+
+    code: ClassVar[str] = "flow.paused"
+
+
 class NotAnInstanceId(FlowxError):
     """What was given as an instance id is none."""
 

@@ -36,6 +36,7 @@ from flowx_runtime.host.errors import (
     CallerNotAuthenticated,
     CallerNotPermitted,
     DurabilityNotConfigured,
+    FlowPaused,
     HostClosed,
     IdempotencyConflict,
     InputMismatch,
@@ -54,6 +55,7 @@ from flowx_runtime.host.peers import Peers
 from flowx_runtime.host.plans import AnyPlan, Plans
 from flowx_runtime.host.retrying import due_now
 from flowx_runtime.journal.contract import Journal
+from flowx_runtime.journal.pauses import holds, said_of_pause
 from flowx_runtime.journal.presence import Hint
 from flowx_runtime.journal.records import (
     Claimed,
@@ -274,7 +276,8 @@ class FlowHost:
         """Start a flow and run it until it ends or parks.
 
         With an idempotency key the instance is derived from (flow, tenant, key): a repeated start starts nothing and
-        gives the present outcome of the one there is.
+        gives the present outcome of the one there is. While the flow is paused the start is accepted, and is
+        `Suspended`: its first step runs when that is over.
 
         Args:
             plan: the plan, or the flow's id.
@@ -343,13 +346,17 @@ class FlowHost:
                     )
                 return self._present(started.history)
             claimed = Claimed(started.lease, started.history)
+            if started.is_paused:
+                await journal.release(instance_id, fencing_token=claimed.lease.fencing_token)
+                return self._present(started.history)
             ended = await self._proceed(claimed, caller=caller, input=input)
             return await self.outcome(instance_id) if ended is None else self._outcome(ended)
 
     async def signal(self, instance_id: UUID, message: Any, *, delivery_id: str | None = None) -> None:
         """Deliver a signal; if the instance waits for it, it goes on before this returns.
 
-        A signal that comes before its wait opens is kept for it. The same delivery id twice is one delivery.
+        A signal that comes before its wait opens is kept for it, and so is one for a flow that is paused. The same
+        delivery id twice is one delivery.
 
         Raises:
             FlowxError: it is no signal, or the instance is unknown or has ended.
@@ -370,7 +377,7 @@ class FlowHost:
                 return
             claim = await journal.claim(instance_id, owner=self._owner, ttl=self._lease_ttl)
             if isinstance(claim, Refused):
-                return  # whoever holds it meets the delivery at its next park
+                return  # whoever holds it meets the delivery at its next park; a sweep does when a pause is over
             if not self._is_met(claim.history.instance, declared.id):
                 await journal.release(instance_id, fencing_token=claim.lease.fencing_token)
                 return
@@ -384,6 +391,7 @@ class FlowHost:
 
         Raises:
             UnknownInstance: there is none.
+            FlowPaused: it is paused.
             NotRunnable: this node lacks the plan it is pinned to.
         """
         checked_id(instance_id)
@@ -393,6 +401,7 @@ class FlowHost:
             if isinstance(claim, Refused):
                 if claim.reason is Refusal.UNKNOWN_INSTANCE:
                     raise self._refusal(instance_id, claim)
+                await self._refuse_if_paused((await self.inspect(instance_id)).instance)
                 return await self.outcome(instance_id)
             if not self.can_run(claim):
                 await journal.release(instance_id, fencing_token=claim.lease.fencing_token)
@@ -414,6 +423,7 @@ class FlowHost:
         Raises:
             UnknownInstance: there is none.
             NothingToRetry: nothing of it may be tried again, or somebody works on it.
+            FlowPaused: it is paused; nothing has changed.
             NotRunnable: this node lacks the plan it is pinned to; nothing has changed.
         """
         checked_text("name of who retries", by)
@@ -423,6 +433,8 @@ class FlowHost:
             raise self._not_runnable(instance)
         journal = self._any_journal()
         async with self._work():
+            if instance.state in (State.COMPENSATION_FAILED, State.SUSPENDED):
+                await self._refuse_if_paused(instance)
             if instance.state is State.COMPENSATION_FAILED:
                 # Where another was quicker, this one has nothing left to do but to go on.
                 await journal.reopen(instance_id, by)
@@ -447,8 +459,8 @@ class FlowHost:
 
         The request is stored first, so that it is met whatever happens to this host. A parked instance goes back at
         once, with the inline children it waits for; one that is being worked on does at its next boundary, after the
-        step that is under way. One that is going back already, or completes before it comes to a boundary, ends as it
-        would have. Asking again is harmless, and the first reason stays.
+        step that is under way; one that is paused, when that is over. One that is going back already, or completes
+        before it comes to a boundary, ends as it would have. Asking again is harmless, and the first reason stays.
 
         Raises:
             UnknownInstance: there is none.
@@ -488,6 +500,11 @@ class FlowHost:
             await self._proceed(claim)
         else:
             await self._leave_to_peers(claim)
+
+    async def _refuse_if_paused(self, instance: InstanceRow) -> None:
+        for pause in await self._any_journal().pauses():
+            if holds((pause.target,), instance.flow_id, instance.instance_id):
+                raise FlowPaused(said_of_pause(pause))
 
     async def outcome(self, instance_id: UUID) -> Outcome:
         """How an instance stands; takes no lease."""

@@ -11,6 +11,7 @@ from flowx_runtime.host.errors import NotAnInstanceId, NotStorableText
 LONGEST_NAME: Final = 512
 """Characters of a key, an id or a tenant; an index has to hold them."""
 
+
 def checked_id(given: UUID) -> UUID:
     """The id itself.
 

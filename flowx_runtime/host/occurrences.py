@@ -82,6 +82,9 @@ class OccurrenceStarts:
         )
         if started.lease is None:
             return False
+        if started.is_paused:
+            await self._journal.release(instance_id, fencing_token=started.lease.fencing_token)
+            return True
         self._sweeps.begin(Claimed(started.lease, started.history))
         return True
 

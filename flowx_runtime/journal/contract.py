@@ -23,6 +23,7 @@ from uuid import UUID
 from flowx_runtime.authoring.errors import FlowxError
 from flowx_runtime.journal.once import OnceStore
 from flowx_runtime.journal.outbox import Outbox
+from flowx_runtime.journal.pauses import PauseStore
 from flowx_runtime.journal.records import (
     TERMINAL,
     Claimed,
@@ -40,6 +41,7 @@ from flowx_runtime.journal.records import (
     State,
 )
 from flowx_runtime.journal.schedules import ScheduleStore
+from flowx_runtime.journal.setbacks import SetbackStore
 
 
 class JournalUnavailable(FlowxError):
@@ -54,13 +56,14 @@ class NotStorable(FlowxError):
     code: ClassVar[str] = "journal.not_storable"
 
 
-class Journal(OnceStore, Outbox, ScheduleStore, Protocol):
+class Journal(OnceStore, Outbox, ScheduleStore, PauseStore, SetbackStore, Protocol):
     """Stores instances, their history and the events they stage."""
 
     async def start(self, instance: NewInstance, *, owner: str, ttl: timedelta) -> Started:
         """Create an instance, Running, with a lease for `owner`; or give the existing one, untouched.
 
-        Starting is idempotent by instance id: of any number of concurrent starts exactly one gets the lease.
+        Starting is idempotent by instance id: of any number of concurrent starts exactly one gets the lease. The
+        answer says where the flow is paused.
         """
         ...
 
@@ -78,8 +81,8 @@ class Journal(OnceStore, Outbox, ScheduleStore, Protocol):
     async def claim(self, instance_id: UUID, *, owner: str, ttl: timedelta) -> Claimed | Refused:
         """Acquire an instance that nobody holds, raise its fence, and read its history.
 
-        Refused with `LEASE_HELD` while a live lease exists (also one of `owner`'s own), `INSTANCE_TERMINAL` for an
-        ended instance, `UNKNOWN_INSTANCE` otherwise.
+        Refused with `UNKNOWN_INSTANCE`, `INSTANCE_TERMINAL` for an ended instance, `PAUSED`, or `LEASE_HELD` while a
+        live lease exists (also one of `owner`'s own); where several hold, in this order.
         """
         ...
 
@@ -96,14 +99,18 @@ class Journal(OnceStore, Outbox, ScheduleStore, Protocol):
 
         Due are those whose earliest wake is at or before `now`: the caller's clock, by which the waits were recorded.
         With a signal are those that took a delivery for an open wait and that nobody has gone on with. `plans` are
-        the (flow, version) pairs the caller can run: others are left for a node that can. `None` means all.
+        the (flow, version) pairs the caller can run: others are left for a node that can. `None` means all. What is
+        paused is left.
         """
         ...
 
     async def claim_abandoned(
         self, *, owner: str, ttl: timedelta, limit: int, plans: Collection[tuple[str, str]] | None = None
     ) -> Sequence[Claimed]:
-        """Acquire Pending, Running and Compensating instances that nobody holds a live lease on."""
+        """Acquire Pending, Running and Compensating instances that nobody holds a live lease on.
+
+        What is paused is left.
+        """
         ...
 
     async def renew(self, instance_ids: Sequence[UUID], *, owner: str, ttl: timedelta) -> frozenset[UUID]:

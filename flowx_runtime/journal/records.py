@@ -248,6 +248,8 @@ class Refusal(Enum):
     SIGNAL_ARRIVED = "journal.signal_arrived"
     """The commit would park on a wait whose signal is already in the inbox: read the history again and go on."""
     LEASE_HELD = "lease.held"
+    PAUSED = "flow.paused"
+    """It, its flow or everything is paused."""
     NOT_NEEDED = "journal.not_needed"
 
 
@@ -285,6 +287,8 @@ class Started:
     history: History
     lease: Lease | None
     """The lease, where this call created the instance; `None` where it already existed."""
+    is_paused: bool = False
+    """It was created while its flow is paused: give the lease back, and leave it until that is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,3 +307,5 @@ class Filter:
     flow_version: str | None = None
     states: frozenset[State] = field(default_factory=frozenset)
     limit: int = 100
+    parent: UUID | None = None
+    """Only the inline children of this instance."""

@@ -8,7 +8,9 @@ from dataclasses import replace
 
 import once_checks  # noqa: F401  # adds its checks to CHECKS
 import outbox_checks  # noqa: F401  # adds its checks to CHECKS
+import pause_checks  # noqa: F401  # adds its checks to CHECKS
 import pytest
+import setback_checks  # noqa: F401  # adds its checks to CHECKS
 from journal_checks import CHECKS
 from schedule_checks import SCHEDULE_CHECKS
 

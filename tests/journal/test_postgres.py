@@ -114,6 +114,7 @@ async def test_every_key_begins_with_the_instance(journal, connection, schema) -
     # What belongs to no instance.
     assert keys.pop("flow_schedule") == "flow_id"
     assert keys.pop("flow_node") == "owner"
+    assert keys.pop("flow_pause") == "target"
     assert len(keys) >= 7
     assert set(keys.values()) == {"instance_id"}
 

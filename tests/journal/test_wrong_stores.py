@@ -10,7 +10,9 @@ from uuid import UUID
 
 import once_checks  # noqa: F401  # adds its checks to CHECKS
 import outbox_checks  # noqa: F401  # adds its checks to CHECKS
+import pause_checks  # noqa: F401  # adds its checks to CHECKS
 import pytest
+import setback_checks  # noqa: F401  # adds its checks to CHECKS
 from journal_checks import CHECKS
 from schedule_checks import SCHEDULE_CHECKS
 
@@ -240,7 +242,49 @@ class MixesUpPathsThatBeginAlike(MemoryJournal):
         return [kept[at] for at in sorted(kept) if at.startswith(path)]
 
 
+class WakesWhatIsPaused(MemoryJournal):
+    """Looks for pauses only where an instance is asked for by its id."""
+
+    async def claim_due(self, **terms: Any) -> Sequence[Claimed]:
+        held, self._pauses = self._pauses, {}
+        given = await super().claim_due(**terms)
+        self._pauses = held
+        return given
+
+
+class ForgetsWhatCameWhilePaused(MemoryJournal):
+    """Takes a delivery for a paused flow as met."""
+
+    async def deliver(self, instance_id: UUID, delivery: Delivery) -> Refused | None:
+        answer = await super().deliver(instance_id, delivery)
+        entry = self._entries.get(instance_id)
+        if entry is not None and self._is_paused(entry.row):
+            entry.signalled = False
+        return answer
+
+
+class KeepsASetbackForEver(MemoryJournal):
+    """Shows why an instance once stood still, although it has gone on."""
+
+    def _apply(self, entry: Any, commit: Commit) -> None:
+        held = dict(self._setbacks)
+        super()._apply(entry, commit)
+        self._setbacks = held
+
+
+class PausesOnlyFlows(MemoryJournal):
+    """Knows no pause of a single instance."""
+
+    def _is_paused(self, row: Any) -> bool:
+        return row.flow_id in self._pauses or "*" in self._pauses
+
+
 FAULTS = [
+    (WakesWhatIsPaused, "what_is_due_of_a_paused_flow_is_given_out_when_the_pause_is_over"),
+    (KeepsASetbackForEver, "a_setback_is_over_with_the_next_commit_and_counts_anew_after_it"),
+    (WakesWhatIsPaused, "while_everything_is_paused_nothing_is_given_out"),
+    (ForgetsWhatCameWhilePaused, "a_signal_for_a_paused_flow_is_kept_and_given_out_when_the_pause_is_over"),
+    (PausesOnlyFlows, "one_instance_is_paused_without_the_others_of_its_flow"),
     (TakesRecordsFromAnyone, "a_former_owner_records_nothing"),
     (RecordsASecondResult, "a_failure_is_replaced_and_what_is_done_is_not"),
     (RecordsASecondResult, "of_two_that_finish_one_step_at_the_same_time_one_is_recorded"),

@@ -95,6 +95,40 @@ async def test_what_fell_due_while_nothing_ran_fires_as_the_policy_says(policy: 
     assert row.planned == ()
 
 
+@pytest.mark.parametrize("paused", ["offer.window.close", "*"])
+@pytest.mark.parametrize(
+    ("policy", "expected"), [(SKIP, []), (ONCE, ["08-01 16:40"]), (ALL, minutes(16, (20, 30, 40)))]
+)
+async def test_p55_what_fell_due_while_its_flow_was_paused_was_missed(
+    policy: Any, expected: list[str], paused: str
+) -> None:
+    scene = Scene(flow(schedule("*/10 * * * *", missed_fire=policy)), at="2026-08-01T16:11:00")
+    async with scene.node() as host:
+        await scene.journal.pause(paused)
+        for minute in (20, 30, 40):
+            scene.clock.at(f"2026-08-01T16:{minute}:01")
+            assert await host.sweep_once() == 0
+        assert await scene.fired() == []
+        scene.clock.at("2026-08-01T16:45:00")
+        await scene.journal.unpause(paused)
+        await host.sweep_once()
+        assert await scene.fired() == expected
+        scene.clock.at("2026-08-01T16:50:01")
+        await host.sweep_once()
+        assert await scene.fired() == [*expected, "08-01 16:50"]
+    row = await scene.row()
+    assert (row.fired, row.skipped, row.lost) == (len(expected) + 1, 3 - len(expected), 0)
+
+
+async def test_p55_a_schedule_of_another_flow_fires_while_one_is_paused() -> None:
+    scene = Scene(flow(schedule()), flow(schedule(), flow_id="other.flow"))
+    async with scene.node() as host:
+        await scene.journal.pause("other.flow")
+        scene.clock.advance(minutes=1)
+        assert await host.sweep_once() == 1
+    assert (await scene.fired(), await scene.fired("other.flow")) == (["08-01 16:24"], [])
+
+
 async def test_of_many_nodes_that_look_at_once_one_fires_each_occurrence() -> None:
     scene = Scene(flow(schedule()))
     nodes = [scene.node() for _ in range(5)]

@@ -13,7 +13,10 @@ from uuid import UUID
 from flowx_runtime.journal.instants import aware
 from flowx_runtime.journal.memory.once import MemoryOnce
 from flowx_runtime.journal.memory.outbox import MemoryOutbox
+from flowx_runtime.journal.memory.pauses import MemoryPauses
 from flowx_runtime.journal.memory.schedules import MemorySchedules
+from flowx_runtime.journal.memory.setbacks import MemorySetbacks
+from flowx_runtime.journal.pauses import holds
 from flowx_runtime.journal.records import (
     REOPENED,
     REOPENED_SCOPE,
@@ -65,7 +68,7 @@ class _Entry:
         return History(self.row, tuple(self.rows), self.pending())
 
 
-class MemoryJournal(MemoryOnce, MemoryOutbox, MemorySchedules):
+class MemoryJournal(MemoryOnce, MemoryOutbox, MemorySchedules, MemoryPauses, MemorySetbacks):
     """The journal contract over dictionaries.
 
     Args:
@@ -77,6 +80,8 @@ class MemoryJournal(MemoryOnce, MemoryOutbox, MemorySchedules):
         self._entries: dict[UUID, _Entry] = {}
         self._schedules = {}
         self._once = {}
+        self._pauses = {}
+        self._setbacks = {}
 
     async def start(self, instance: NewInstance, *, owner: str, ttl: timedelta) -> Started:
         existing = self._entries.get(instance.instance_id)
@@ -102,7 +107,7 @@ class MemoryJournal(MemoryOnce, MemoryOutbox, MemorySchedules):
             parent_step_id=instance.parent_step_id,
         )
         entry = self._entries[instance.instance_id] = _Entry(row, lease)
-        return Started(entry.history(), lease)
+        return Started(entry.history(), lease, is_paused=holds(self._pauses, row.flow_id))
 
     async def commit(self, commit: Commit) -> Committed | Refused:
         entry = self._entries.get(commit.instance_id)
@@ -120,6 +125,8 @@ class MemoryJournal(MemoryOnce, MemoryOutbox, MemorySchedules):
             return Refused(Refusal.UNKNOWN_INSTANCE)
         if entry.row.state.is_terminal:
             return Refused(Refusal.INSTANCE_TERMINAL)
+        if self._is_paused(entry.row):
+            return Refused(Refusal.PAUSED)
         if self._is_live(entry.lease):
             return Refused(Refusal.LEASE_HELD, f"held by {entry.lease.owner}")
         return self._acquire(entry, owner, ttl)
@@ -225,6 +232,7 @@ class MemoryJournal(MemoryOnce, MemoryOutbox, MemorySchedules):
             for entry in self._entries.values()
             if filter.flow_id in (None, entry.row.flow_id)
             and filter.flow_version in (None, entry.row.flow_version)
+            and filter.parent in (None, entry.row.parent_instance_id)
             and (not filter.states or entry.row.state in filter.states)
         ]
         found.sort(key=lambda row: (row.created_at, row.instance_id), reverse=True)
@@ -248,13 +256,20 @@ class MemoryJournal(MemoryOnce, MemoryOutbox, MemorySchedules):
     async def close(self) -> None:
         return None
 
+    def _is_known(self, instance_id: UUID) -> bool:
+        return instance_id in self._entries and not self._entries[instance_id].row.state.is_terminal
+
     def _is_live(self, lease: Lease) -> bool:
         return lease.expires_at > self._clock()
+
+    def _is_paused(self, row: InstanceRow) -> bool:
+        return holds(self._pauses, row.flow_id, row.instance_id)
 
     def _claimable(self, plans: Collection[tuple[str, str]] | None) -> Iterator[_Entry]:
         for entry in self._entries.values():
             runnable = plans is None or (entry.row.flow_id, entry.row.flow_version) in plans
-            if runnable and not entry.row.state.is_terminal and not self._is_live(entry.lease):
+            is_open = not entry.row.state.is_terminal and not self._is_paused(entry.row)
+            if runnable and is_open and not self._is_live(entry.lease):
                 yield entry
 
     def _acquire(self, entry: _Entry, owner: str, ttl: timedelta) -> Claimed:
@@ -299,6 +314,7 @@ class MemoryJournal(MemoryOnce, MemoryOutbox, MemorySchedules):
 
     def _apply(self, entry: _Entry, commit: Commit) -> None:
         now = self._clock()
+        self._setbacks.pop(commit.instance_id, None)
         for row in commit.rows:
             entry.keys.add((row.scope, row.step_id, row.attempt))
             entry.rows.append(replace(row, sequence=len(entry.rows) + 1, committed_at=now))

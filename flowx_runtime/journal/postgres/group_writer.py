@@ -23,7 +23,8 @@ from flowx_runtime.journal.postgres.lone import Lone, lone_commit, lone_start
 from flowx_runtime.journal.records import Commit, NewInstance
 
 Answer: TypeAlias = tuple[Any, ...]
-"""Of a commit: refusal, detail, last sequence. Of a start: created at, lease expires at, history where it existed."""
+"""Of a commit: refusal, detail, last sequence. Of a start: created at, lease expires at, history where it
+existed, what is paused."""
 
 AT_A_TIME: Final = 2
 """Groups on their way at a time. One is prepared while the server works on the other, and a write that waits for a
@@ -126,8 +127,11 @@ class GroupWriter:
             return None
         if not rows:
             return None
-        first, second = rows[0]
-        return (first, second, None) if statement == "lone_start" else (None, second, first)
+        if statement == "lone_start":
+            created_at, expires_at, paused = rows[0]
+            return created_at, expires_at, None, paused
+        last_sequence, detail = rows[0]
+        return None, detail, last_sequence
 
     def _send_next(self) -> None:
         if not self._waiting or self._on_their_way >= AT_A_TIME:
@@ -192,10 +196,10 @@ def _array(writes: list[_Waiting]) -> str | None:
 
 
 def _read(answer: list[Any], *, is_start: bool) -> Answer | None:
-    refusal, detail, last_sequence, moment, expires_at = answer
+    refusal, detail, last_sequence, moment, expires_at, paused = answer
     if refusal == "busy":
         return None
-    return (moment, expires_at, None) if is_start else (refusal, detail, last_sequence)
+    return (moment, expires_at, None, paused) if is_start else (refusal, detail, last_sequence)
 
 
 def _answer(waiting: _Waiting, answer: Answer | None) -> None:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from flowx_runtime.journal.contract import JournalUnavailable
 from flowx_runtime.journal.instants import aware
+from flowx_runtime.journal.pauses import holds
 from flowx_runtime.journal.postgres.around import PostgresAround
 from flowx_runtime.journal.postgres.connecting import Address
 from flowx_runtime.journal.postgres.connections import Connections
@@ -25,9 +26,11 @@ from flowx_runtime.journal.postgres.migrating import check, migrate
 from flowx_runtime.journal.postgres.nodes import PostgresNodes
 from flowx_runtime.journal.postgres.once import PostgresOnce
 from flowx_runtime.journal.postgres.outbox import PostgresOutbox
+from flowx_runtime.journal.postgres.pauses import PostgresPauses
 from flowx_runtime.journal.postgres.queries import queries
 from flowx_runtime.journal.postgres.repeats import ALSO_OF_A_REPEAT, answer_to_repeat
 from flowx_runtime.journal.postgres.schedules import PostgresSchedules
+from flowx_runtime.journal.postgres.setbacks import PostgresSetbacks
 from flowx_runtime.journal.postgres.transaction import PostgresStepTransaction, read_answer, step_transaction
 from flowx_runtime.journal.records import (
     TERMINAL,
@@ -49,7 +52,9 @@ from flowx_runtime.journal.records import (
 )
 
 
-class PostgresJournal(PostgresOnce, PostgresOutbox, PostgresSchedules, PostgresNodes, PostgresAround):
+class PostgresJournal(
+    PostgresOnce, PostgresOutbox, PostgresSchedules, PostgresPauses, PostgresSetbacks, PostgresNodes, PostgresAround
+):
     """Instances and their history in one schema of a database. Make it with `open`.
 
     Every write is one statement, and writes that wait at the same time share one.
@@ -115,11 +120,12 @@ class PostgresJournal(PostgresOnce, PostgresOutbox, PostgresSchedules, PostgresN
         return journal
 
     async def start(self, instance: NewInstance, *, owner: str, ttl: timedelta) -> Started:
-        created_at, expires_at, history = await self._group.start(instance, owner, ttl)
+        created_at, expires_at, history, paused = await self._group.start(instance, owner, ttl)
         if history is not None:
             return Started(read_history(history), None)
         row = _as_started(instance, created_at.astimezone(UTC))
-        return Started(History(row, ()), _lease(instance.instance_id, owner, row.fence, expires_at))
+        lease = _lease(instance.instance_id, owner, row.fence, expires_at)
+        return Started(History(row, ()), lease, is_paused=holds(paused or (), row.flow_id))
 
     async def commit(self, commit: Commit) -> Committed | Refused:
         try:
@@ -201,6 +207,7 @@ class PostgresJournal(PostgresOnce, PostgresOutbox, PostgresSchedules, PostgresN
             "flow_id": filter.flow_id,
             "flow_version": filter.flow_version,
             "states": [state.value for state in filter.states] or None,
+            "parent": filter.parent,
             "limit": filter.limit,
         }
         return [read_instance(document) for (document,) in await self._connections.ask(self._sql["find"], parameters)]

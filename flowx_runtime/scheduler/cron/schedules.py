@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
@@ -18,6 +18,7 @@ from typing import Final, TypeAlias
 
 from flowx_runtime.engine.clock import Clock
 from flowx_runtime.journal.contract import Journal, JournalUnavailable
+from flowx_runtime.journal.pauses import holds
 from flowx_runtime.journal.schedules import ScheduleRow
 from flowx_runtime.plan.versions import precedence
 from flowx_runtime.scheduler.cron.decisions import Decision, Scheduled, Terms, due, next_after
@@ -111,6 +112,8 @@ class Schedules:
     async def fire_due(self) -> int:
         """Decide and start everything that is due now; gives how many instances this node started.
 
+        What falls due while its flow is paused is missed, and met by its policy when that is over.
+
         Raises:
             JournalUnavailable: what was decided stays planned, and is started by whoever looks next.
         """
@@ -133,7 +136,8 @@ class Schedules:
                     return started
                 return 0
 
-        counts = await asyncio.gather(*[attend(row) for row in rows.values() if self._is_busy(row)])
+        busy = await self._not_paused([row for row in rows.values() if self._is_busy(row)])
+        counts = await asyncio.gather(*[attend(row) for row in busy])
         if away:
             raise away[0]
         now = self._clock.now()
@@ -144,6 +148,11 @@ class Schedules:
         """The instant at which something has to be decided or started next; in the past where that is overdue."""
         rows = await self._rows()
         return min(self._instants(rows, None), default=None)
+
+    async def _not_paused(self, rows: Sequence[ScheduleRow]) -> Sequence[ScheduleRow]:
+        """Those that may fire; asks the journal only where there are any."""
+        targets = {pause.target for pause in await self._journal.pauses()} if rows else ()
+        return [row for row in rows if not holds(targets, row.flow_id)]
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Fire until told to stop; what was begun then comes to rest first."""

@@ -2,7 +2,7 @@
 
 -- name: start
 -- Locks nothing that exists; concurrent starts of one id wait for the first on its primary key.
-select * from {schema}.start_instance(%s);
+select s.*, {schema}.paused() from {schema}.start_instance(%s) s;
 
 -- name: commit
 -- Locks the instance row until the end of the transaction.
@@ -22,7 +22,7 @@ leased as (
     insert into {schema}.flow_lease (instance_id, owner, fencing_token, expires_at)
     select instance_id, %s::text, 1, created_at + %s::interval from made
     returning expires_at)
-select made.created_at, leased.expires_at from made, leased;
+select made.created_at, leased.expires_at, {schema}.paused() from made, leased;
 
 -- name: lone_step
 -- Locks the instance row. No row: refused, and `commit` says why. A key that exists is an error and writes nothing.
@@ -99,6 +99,7 @@ select {schema}.instance_document(i) from {schema}.flow_instance i
     where (%(flow_id)s::text is null or i.flow_id = %(flow_id)s)
         and (%(flow_version)s::text is null or i.flow_version = %(flow_version)s)
         and (%(states)s::text[] is null or i.state = any (%(states)s))
+        and (%(parent)s::uuid is null or i.parent_instance_id = %(parent)s)
     order by i.created_at desc, i.instance_id desc limit %(limit)s;
 
 -- name: events
@@ -120,7 +121,7 @@ select clock_timestamp();
 
 -- name: write_group
 -- Locks the instance rows that nobody holds, and answers `busy` for the others.
-select * from {schema}.write_group_and_look(%s, %s, %s);
+select w.*, p.paused from {schema}.write_group_and_look(%s, %s, %s) w, {schema}.paused() p(paused);
 
 -- name: request_cancel
 -- Locks the instance row, which a parking commit locks as well.
@@ -197,6 +198,36 @@ returning revision;
 delete from {schema}.flow_schedule
 where flow_id = %(flow_id)s and cron = %(cron)s and time_zone = %(time_zone)s and revision = %(revision)s
 returning revision;
+
+-- name: pause
+-- Locks nothing that exists; a pause that is there stays as it is. No row: it was paused.
+insert into {schema}.flow_pause (target, reason, paused_at) values (%s, %s, clock_timestamp())
+on conflict do nothing returning target;
+
+-- name: unpause
+-- Locks the row.
+delete from {schema}.flow_pause where target = %s returning target;
+
+-- name: pauses
+-- Locks nothing.
+select target, reason, paused_at from {schema}.flow_pause order by target collate "C";
+
+-- name: note_setback
+-- Locks the setback's row, if there is one.
+insert into {schema}.flow_setback as b (code, detail, node, instance_id, times, noted_at)
+select %s, %s, %s, i.instance_id, 1, clock_timestamp() from {schema}.flow_instance i where i.instance_id = %s
+on conflict (instance_id) do update set
+    code = excluded.code, detail = excluded.detail, node = excluded.node, noted_at = excluded.noted_at,
+    times = case when b.noted_at >= (
+            select i.updated_at from {schema}.flow_instance i where i.instance_id = b.instance_id)
+        then b.times + 1 else 1 end;
+
+-- name: setbacks
+-- Locks nothing.
+select b.instance_id, b.code, b.detail, b.node, b.times, b.noted_at
+    from {schema}.flow_setback b join {schema}.flow_instance i using (instance_id)
+    where b.instance_id = any (%s) and b.noted_at >= i.updated_at and not {schema}.is_terminal(i.state)
+    order by b.noted_at desc;
 
 -- name: once_records
 -- Locks nothing.
