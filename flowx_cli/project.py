@@ -10,12 +10,15 @@ import traceback
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from flowx_compiler.config import Config
 from flowx_runtime.authoring.errors import FlowxError
 from flowx_runtime.outbox.publisher import Publisher
 from flowx_runtime.plan import Catalog, Plan
+
+if TYPE_CHECKING:
+    from flowx_runtime.http import Authenticator
 
 
 class ProjectNotRunnable(FlowxError):
@@ -62,6 +65,17 @@ def load_publisher(config: Config) -> Publisher | None:
         return None
     factory = cast("Callable[[], Publisher]", _named(config, "publisher", config.publisher))
     return factory()
+
+
+def load_authenticator(config: Config) -> Authenticator | None:
+    """What `[tool.flowx] authenticator` names; without one, nobody is known.
+
+    Raises:
+        ProjectNotRunnable: the configuration names something that does not exist.
+    """
+    if config.authenticator is None:
+        return None
+    return cast("Authenticator", _named(config, "authenticator", config.authenticator))
 
 
 def _named(config: Config, key: str, name: str) -> object:

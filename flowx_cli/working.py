@@ -17,6 +17,7 @@ from flowx_cli.building import configured
 from flowx_cli.database import Database, database
 from flowx_cli.health import Health, Readiness
 from flowx_cli.project import load_capabilities, load_catalog, load_publisher
+from flowx_cli.serving import serving
 from flowx_compiler.config import Config, find_pyproject
 from flowx_compiler.errors import UsageProblem
 from flowx_runtime import FlowHost, PostgresJournal, Publisher, Publishing
@@ -40,6 +41,8 @@ class Order:
     drain: timedelta
     health_port: int | None
     """`None`: answers nobody."""
+    http_port: int | None = None
+    """`None`: serves no flow."""
 
 
 async def work(order: Order) -> None:
@@ -68,16 +71,15 @@ async def work(order: Order) -> None:
         )
         _stop_by_signal(stopping)
         readiness = Readiness(journal.now, lambda: not stopping.is_set())
-        async with _health(order.health_port, readiness) as port:
-            await _serve(host, stopping, _said_of(catalog, server, publisher, port))
-
-
-async def _serve(host: FlowHost, stopping: asyncio.Event, says: str) -> None:
-    async with host:
-        _LOG.info("%s", says)
-        await stopping.wait()
-        _LOG.info("stopping: nothing new is taken, and what is under way parks or ends")
-    _LOG.info("stopped")
+        async with (
+            _health(order.health_port, readiness) as port,
+            host,
+            serving(host, config, order.http_port) as http_port,
+        ):
+            _LOG.info("%s", _said_of(catalog, server, publisher, port, http_port))
+            await stopping.wait()
+            _LOG.info("stopping: nothing new is taken, and what is under way parks or ends")
+        _LOG.info("stopped")
 
 
 def _telemetry() -> Telemetry | None:
@@ -127,7 +129,9 @@ def _stop_by_signal(stopping: asyncio.Event) -> None:
         loop.add_signal_handler(number, stop)
 
 
-def _said_of(catalog: Catalog, server: Database, publisher: Publisher | None, port: int | None) -> str:
+def _said_of(
+    catalog: Catalog, server: Database, publisher: Publisher | None, port: int | None, http_port: int | None
+) -> str:
     """What this node runs, in one line. Schedules say themselves when they fire next."""
     flows = ", ".join(f"{entry.flow_id} {entry.version}" for entry in catalog) or "no flow"
     stages = any(
@@ -138,6 +142,8 @@ def _said_of(catalog: Catalog, server: Database, publisher: Publisher | None, po
         parts.append(f"publishes by {type(publisher).__name__}")
     elif stages:
         parts.append("publishes nothing (its events stay staged until [tool.flowx] names a `publisher`)")
+    if http_port is not None:
+        parts.append(f"serves HTTP on port {http_port}")
     if port is not None:
         parts.append(f"answers /healthz and /readyz on port {port}")
     return "; ".join(parts)

@@ -11,7 +11,7 @@ from typing import Any
 
 from flowx_compiler.errors import UsageProblem
 
-_TEXT = ("plans", "manifest", "application", "capabilities", "publisher", "baseline", "python")
+_TEXT = ("plans", "manifest", "application", "capabilities", "publisher", "authenticator", "baseline", "python")
 _LISTS = ("sources", "select", "ignore")
 _TABLES = ("per-file-ignores", "severity")
 _KEYS = (*_TEXT, *_LISTS, *_TABLES)
@@ -33,6 +33,8 @@ class Config:
     """`package.module:function` that gives capability instances, for verbs that run flows."""
     publisher: str | None = None
     """`package.module:function` that gives the publisher of a worker; `None`: events stay staged."""
+    authenticator: str | None = None
+    """`package.module:name` of what tells a worker who sends a request over HTTP; `None`: it knows nobody."""
     select: tuple[str, ...] = ()
     """Only these rules; empty means all."""
     ignore: tuple[str, ...] = ()
@@ -94,6 +96,7 @@ def _config(pyproject: Path, table: Mapping[str, Any]) -> Config:
         application=table.get("application", pyproject.parent.name),
         capabilities=table.get("capabilities"),
         publisher=table.get("publisher"),
+        authenticator=table.get("authenticator"),
         select=tuple(table.get("select", ())),
         ignore=tuple(table.get("ignore", ())),
         per_file_ignores={name: tuple(ids) for name, ids in table.get("per-file-ignores", {}).items()},

@@ -21,16 +21,26 @@ from flowx_cli.logs import FORMATS
 )
 @click.option("--health-port", type=click.IntRange(0, 65535), help="Answer /healthz and /readyz here (0: a free port).")
 @click.option(
+    "--http", "http_port", type=click.IntRange(0, 65535), help="Serve the flows' routes here (0: a free port)."
+)
+@click.option(
     "--log-format", type=click.Choice(FORMATS), default="text", show_default=True, help="How to write the log."
 )
 def command(
-    plans: str | None, dsn: str | None, concurrency: int, drain: float, health_port: int | None, log_format: str
+    plans: str | None,
+    dsn: str | None,
+    concurrency: int,
+    drain: float,
+    health_port: int | None,
+    http_port: int | None,
+    log_format: str,
 ) -> None:
     """Be a node of the project in this folder until SIGTERM or SIGINT.
 
     It wakes what is due, goes on with what other nodes left, fires schedules, and publishes events by the publisher
-    that `[tool.flowx] publisher = "package.module:function"` gives. Told to stop, it takes nothing new and lets what
-    is under way park or end; a second signal ends at once. The database needs `flowx db migrate` first.
+    that `[tool.flowx] publisher = "package.module:function"` gives. With --http it also serves the flows' routes, to
+    the callers that `[tool.flowx] authenticator = "package.module:name"` knows. Told to stop, it takes nothing new and
+    lets what is under way park or end; a second signal ends at once. The database needs `flowx db migrate` first.
     """
     import asyncio
     from datetime import timedelta
@@ -39,7 +49,7 @@ def command(
     from flowx_cli.working import Order, work
 
     write_log(log_format)
-    order = Order(plans, dsn, concurrency, timedelta(seconds=drain), health_port)
+    order = Order(plans, dsn, concurrency, timedelta(seconds=drain), health_port, http_port)
     try:
         asyncio.run(work(order))
     except asyncio.CancelledError:

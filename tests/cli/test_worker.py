@@ -50,6 +50,16 @@ def test_p58_a_worker_says_what_it_runs_answers_how_it_is_and_stops_when_told(si
     assert site.rows("select count(*) from flow_node") == [(0,)]
 
 
+def test_a_worker_serves_the_flows_to_whom_the_project_s_authenticator_knows(site: Site) -> None:
+    with site.worker("--http", "0") as worker:
+        port = int(worker.says.partition("serves HTTP on port ")[2].partition(";")[0])
+        described = json.loads(worker.get("/openapi.json", port=port)[1])
+        assert "/api/v1/offers/{instanceId}" in described["paths"]
+        status, answer = worker.get("/api/v1/offers/x", port=port)
+        assert (status, json.loads(answer)["code"]) == (401, "authorization.not_authenticated")
+        assert worker.stop() == 0
+
+
 def test_what_a_client_parked_a_worker_goes_on_with(site: Site) -> None:
     with site.worker() as worker:
         site.comes(lambda: site.rows("select count(*) from flow_node") == [(1,)])

@@ -102,8 +102,8 @@ class Worker:
         assert self.process.poll() is None, self._log.read_text()
         return any(record["logger"] == "flowx.worker" for record in self.log)
 
-    def get(self, path: str, method: str = "GET") -> tuple[int, str]:
-        port = self.says.rpartition(" ")[2]
+    def get(self, path: str, method: str = "GET", port: int | None = None) -> tuple[int, str]:
+        port = port or int(self.says.rpartition(" ")[2])
         request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", method=method)
         try:
             with urllib.request.urlopen(request, timeout=10) as answer:
