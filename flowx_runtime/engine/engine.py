@@ -27,22 +27,14 @@ from flowx_runtime.engine.failures import (
 )
 from flowx_runtime.engine.frame import Frame
 from flowx_runtime.engine.guards import Guards
+from flowx_runtime.engine.left_children import may_have_children, stop_children
 from flowx_runtime.engine.live import Live
 from flowx_runtime.engine.session import Session
 from flowx_runtime.engine.sub_flow import Children
 from flowx_runtime.engine.unwind import Unwinder
 from flowx_runtime.engine.walker import Walker
 from flowx_runtime.journal.contract import Journal, JournalUnavailable
-from flowx_runtime.journal.records import (
-    Captured,
-    History,
-    Lease,
-    RowOutcome,
-    StagedEvent,
-    State,
-    StepRow,
-    StoredError,
-)
+from flowx_runtime.journal.records import History, Lease, StagedEvent, State, StoredError
 from flowx_runtime.plan.plan import Plan
 from flowx_runtime.telemetry.contract import FlowFacts, FlowRest, Telemetry
 
@@ -189,7 +181,7 @@ class Engine:
             return ended
 
     async def _pass_over(self, session: Session) -> Ended:
-        if session.state is State.COMPENSATING and session.error is not None:
+        if session.error is not None:  # it is going back, also where it is parked until its children have ended
             return await self._unwind(session, session.error)
         walker = Walker(
             session,
@@ -204,7 +196,7 @@ class Engine:
             waits = await walker.walk(frame, 0, len(session.plan.nodes))
             if waits:
                 await session.park(waits)
-                if session.cancel_reason is not None and not session.is_stopping:
+                if session.cancel_reason is not None:
                     self.hint()  # it was asked for while this pass went to its wait
                 return Ended(session.instance_id, State.SUSPENDED, waits=waits)
             return await self._complete(walker, frame)
@@ -243,10 +235,8 @@ class Engine:
         session = walker.session
         if failed.row is not None:
             session.record(failed.row, taken=failed.taken)
-        if session.open_children:
-            await self._cancel_children(session, failed.error)
         session.stage(self._failure_events(walker, frame, failed.error))
-        if not session.undo_stack:
+        if not session.undo_stack and not may_have_children(session):
             state = _final_state(session, failed.error, is_clean=True)
             await session.end(state, error=failed.error)
             return self._ended(session, state, error=failed.error)
@@ -254,43 +244,16 @@ class Engine:
         return await self._unwind(session, failed.error)
 
     async def _unwind(self, session: Session, error: StoredError) -> Ended:
+        if may_have_children(session):
+            assert self._journal is not None
+            waits = await stop_children(session, self._journal, now=self._clock.now, on_cancel=self.hint)
+            if waits:
+                await session.park(waits)
+                return Ended(session.instance_id, State.SUSPENDED, waits=waits)
         is_clean = await self._unwinder.unwind(session)
         state = _final_state(session, error, is_clean=is_clean)
         await session.end(state, error=error)
         return self._ended(session, state, error=error)
-
-    async def _cancel_children(self, session: Session, error: StoredError) -> None:
-        """Cancel the children that are still open, before it ends and nobody remembers them."""
-        assert self._journal is not None
-        reason = session.cancel_reason
-        if reason is None:
-            reason = f"its parent failed with {error.code}"
-        for child in sorted(session.open_children):
-            if await self._journal.request_cancel(child, reason) is not None:
-                await self._join_late(session, child)
-        self.hint()
-
-    async def _join_late(self, session: Session, child: UUID) -> None:
-        """Have a child that has completed meanwhile undone with the rest: its row says that it is there."""
-        assert self._journal is not None
-        history = await self._journal.read(child)
-        if history is None or history.instance.state is not State.COMPLETED:
-            return
-        instance = history.instance
-        scope, step_id = instance.parent_scope, instance.parent_step_id
-        assert step_id is not None
-        node = session.plan.nodes[step_id]
-        session.record(
-            StepRow(
-                scope=scope,
-                step_id=step_id,
-                attempt=session.attempt_after((scope, step_id)),
-                capability_id=instance.flow_id,
-                outcome=RowOutcome.SUCCESS,
-                name=getattr(node, "name", ""),
-                captured=Captured(self._clock.now()),
-            )
-        )
 
     def _failure_events(self, walker: Walker, frame: Frame, error: StoredError) -> list[StagedEvent]:
         """The events of `emit_on_failure`; one that cannot be made must not hide why the flow failed."""

@@ -356,6 +356,8 @@ def _of_rest(walker: _ReplayWalker, state: State, says: str, ending: Waits, hist
     instance = history.instance
     first = ending[0]
     node = walker.session.plan.nodes[first.step_id]
+    if state is State.SUSPENDED and instance.error is not None:
+        return None  # it is going back, and waits for a child to end first
     if state is State.SUSPENDED:
         recorded, today = ({(wait.scope, wait.step_id) for wait in waits} for waits in (instance.waits, ending))
         over = waits_that_are_over(walker.session.plan, instance.waits, walker.session.done)

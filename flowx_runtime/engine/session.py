@@ -31,6 +31,7 @@ from flowx_runtime.journal.records import (
     Refused,
     RowOutcome,
     StagedEvent,
+    Started,
     State,
     StepRow,
     StoredError,
@@ -95,10 +96,8 @@ class Session:
         """How many inline parents it has; `None` where that is still to be looked up."""
         self.cancel_reason: str | None = None
         """Somebody asked to cancel the instance: it stops at the next boundary and goes back."""
-        self.open_children: set[UUID] = set()
-        """The inline children that were begun and have not been joined, as far as this pass knows."""
-        self.is_stopping = False
-        """It is to end, and waits only for a child to do so first."""
+        self.starting: dict[UUID, asyncio.Future[Started]] = {}
+        """The inline children whose start was sent and has not been answered."""
         self.correlation_id = ""
         self.tenant_id: str | None = None
         self.parent: Parent | None = None
@@ -152,7 +151,6 @@ class Session:
         session.state = instance.state
         session.error = instance.error
         session.cancel_reason = instance.cancel_reason
-        session.open_children = set(children_waited_for(instance.waits))
         session.correlation_id = instance.correlation_id
         session.tenant_id = instance.tenant_id
         if instance.parent_instance_id is not None and instance.parent_step_id is not None:
@@ -209,6 +207,12 @@ class Session:
             if delivery.signal_id == signal_id:
                 return self._inbox.pop(position)
         return None
+
+    def pass_by(self, signal_id: str) -> None:
+        """Take a delivery that says nothing new, with the next commit, if there is one."""
+        delivery = self.take(signal_id)
+        if delivery is not None:
+            self._taken.append(delivery.delivery_id)
 
     def record(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -14,6 +15,7 @@ from flowx_runtime.engine.ended import Ended
 from flowx_runtime.engine.failures import FlowFailure, failure
 from flowx_runtime.engine.frame import Frame, Moved
 from flowx_runtime.engine.identity import child_id
+from flowx_runtime.engine.left_children import LOOK_AGAIN
 from flowx_runtime.engine.live import Live
 from flowx_runtime.engine.session import CHILD_FINISHED, Session
 from flowx_runtime.engine.undo import ChildUndo, child_scope
@@ -27,6 +29,7 @@ from flowx_runtime.journal.records import (
     Lease,
     NewInstance,
     RowOutcome,
+    Started,
     State,
     StepRow,
     Wait,
@@ -36,10 +39,6 @@ from flowx_runtime.plan.plan import Plan
 
 if TYPE_CHECKING:
     from flowx_runtime.engine.walker import Walker
-
-_LOOK_AGAIN = timedelta(days=1)
-"""A parent is woken by its child's last commit; this is the backstop if it never ends."""
-
 
 DEEPEST: Final = 32
 """Sub-flows inside one another; each is part of the stack of the one around it."""
@@ -100,11 +99,7 @@ class Children:
         if known is not None and known.error is not None:
             raise FlowFailure(known.error)
         await session.flush()
-        stopped = walker.stopped()
-        if stopped is not None:
-            if is_inline and session.is_durable:
-                return await self._stop(walker, frame, node, plan, stopped)
-            raise stopped
+        walker.check_deadline()
         request = walker.ask(node.request, frame.bag, failures.MAP_FAILED)
         if session.is_durable or plan.profile is Profile.DURABLE:
             return await self._in_journal(walker, frame, node, plan, request)
@@ -125,9 +120,7 @@ class Children:
             await self._refuse_too_deep(session, node)
         new = self._new_instance(session, frame, node, plan, request)
         child = new.instance_id
-        if is_inline and session.is_durable:
-            session.open_children.add(child)
-        started = await journal.start(new, owner=self._runner.owner, ttl=self._runner.lease_ttl)
+        started = await self._start(session, journal, new)
         if not is_inline:
             if started.lease is not None:
                 # From here the child is nobody's: whichever node looks first runs it.
@@ -135,7 +128,11 @@ class Children:
                 self._runner.hint()
             walker.record(frame, node, node.flow_id)
             return node.index + 1
-        ended = await self._run_child(plan, started.history, started.lease, session=session, request=request)
+        ended = None
+        if started.lease is not None and started.is_paused:
+            await journal.release(child, fencing_token=started.lease.fencing_token)
+        else:
+            ended = await self._run_child(plan, started.history, started.lease, session=session, request=request)
         if ended is None or not ended.state.is_terminal:
             if not session.is_durable:
                 raise failure(
@@ -143,41 +140,27 @@ class Children:
                     Category.INTERNAL,
                     f"{plan.flow_id!r} waits, and an ephemeral flow cannot: make {session.plan.flow_id!r} durable",
                 )
-            wake_at = earliest(self._now() + _LOOK_AGAIN, session.deadline)
+            wake_at = earliest(self._now() + LOOK_AGAIN, session.deadline)
             return (Wait(frame.scope, node.index, wake_at, f"{CHILD_FINISHED}{child}"),)
         self._join(walker, frame, node, plan, ended)
         return node.index + 1
 
-    async def _stop(
-        self, walker: Walker, frame: Frame, node: SubFlow, plan: Plan[Any, Any], stopped: FlowFailure
-    ) -> Moved:
-        """End where a child may have been begun: not before it has ended, and with what it has done to be undone.
-
-        Raises:
-            FlowFailure: `stopped`, where there is no child, or it has ended.
-        """
-        session, journal = walker.session, self._journal
-        assert journal is not None
-        child = child_id(session.instance_id, frame.scope, node.index)
-        history = await journal.read(child)
-        if history is None:
-            raise stopped
-        if history.instance.state is State.COMPLETED:
-            self._join(walker, frame, node, plan, _ended(history))
-        if history.instance.state.is_terminal:
-            session.open_children.discard(child)
-            raise stopped
-        if session.cancel_reason is not None:
-            await journal.request_cancel(child, session.cancel_reason)
-            self._runner.hint()
-        # Where the time is up, the child's is too: it stops by itself.
-        session.is_stopping = True
-        return (Wait(frame.scope, node.index, self._now() + _LOOK_AGAIN, f"{CHILD_FINISHED}{child}"),)
+    async def _start(self, session: Session, journal: Journal, new: NewInstance) -> Started:
+        # A sibling may cancel us; a start that was sent may come to be all the same, and is then known of.
+        starting = asyncio.ensure_future(journal.start(new, owner=self._runner.owner, ttl=self._runner.lease_ttl))
+        session.starting[new.instance_id] = starting
+        starting.add_done_callback(lambda done: done.cancelled() or done.exception())
+        try:
+            started = await asyncio.shield(starting)
+        except Exception:
+            del session.starting[new.instance_id]
+            raise
+        del session.starting[new.instance_id]
+        return started
 
     def _join(self, walker: Walker, frame: Frame, node: SubFlow, plan: Plan[Any, Any], ended: Ended) -> None:
         """Make the child's end the parent's row, and take the delivery that its last commit left for us."""
         session, child = walker.session, ended.instance_id
-        session.open_children.discard(child)
         taken = session.take(f"{CHILD_FINISHED}{child}")
         if taken is None and session.is_durable:
             taken = Delivery(f"child/{child}", f"{CHILD_FINISHED}{child}", "{}")

@@ -189,6 +189,23 @@ def family(
     return plan(step(0, "a"), node, step(2, "b"), *tail), plan(*inner, flow_id="child")
 
 
+def beside_a_child(*children: Plan[Any, Any]) -> tuple[Plan[Any, Any], ...]:
+    """A branch that fails while a child of the other one waits."""
+    node = SubFlow(2, "child", children[0].flow_id, "1.0.0", lambda ctx: Order(name="child"))
+    fork = Parallel(1, (2, 4), 6, Merge.ALL_MUST_SUCCEED)
+    rest = (step(3, "after"), Delay(4, "rest", MINUTE), Fail(5, NotInTime))
+    return plan(step(0, "first"), fork, node, *rest), *children
+
+
+def waiting_child() -> Plan[Any, Any]:
+    return plan(step(0, "x"), Delay(1, "longer", DAY), step(2, "y"), flow_id="child")
+
+
+def middle() -> Plan[Any, Any]:
+    node = SubFlow(1, "child", "child", "1.0.0", lambda ctx: Order(name="child"))
+    return plan(step(0, "m"), node, step(2, "n"), flow_id="middle")
+
+
 def poll(until: int, *, budget: timedelta = DAY, has_block: bool = True, signal: Any = None) -> Plan[Any, Any]:
     target = 5 if has_block else None
     block = (plain(3, "escalate"), Fail(4, NotInTime)) if has_block else ()
@@ -243,6 +260,10 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "a child that waits": Scenario(family(waits=MINUTE)),
     "a child that waits and is undone": Scenario(family(refuse(3), waits=MINUTE), F, "b y x a"),
     "a child that wakes together with its parent": Scenario(family(waits=DAY), overlap=2),
+    "a child beside a branch that fails": Scenario(beside_a_child(waiting_child()), F, "x first", overlap=2),
+    "a child of a child beside a branch that fails": Scenario(
+        beside_a_child(middle(), waiting_child()), F, "x m first", overlap=2
+    ),
     "a detached child": Scenario(family(mode=SubFlowMode.DETACHED, waits=MINUTE), overlap=2),
     "a poll ended by its predicate": Scenario((poll(3),)),
     "a poll ended by a signal": Scenario((poll(99, signal=APPROVED),), signal=BY_ADA),

@@ -944,6 +944,9 @@ async def a_listing_is_newest_first_filtered_and_limited(journal: Journal) -> No
     assert set(await found(states=frozenset({State.RUNNING, State.SUSPENDED}))) == {first, second, other}
     assert await found(flow_id="shop.order", states=frozenset({State.SUSPENDED})) == [second]
     assert len(await found(limit=2)) == 2
+    child = await started(journal, parent_instance_id=first, parent_step_id=1)
+    assert await found(parent=first) == [child]
+    assert await found(parent=child) == []
     moments = [kept.created_at for kept in await journal.find(Filter())]
     assert moments == sorted(moments, reverse=True)
     (kept,) = await journal.find(Filter(states=frozenset({State.SUSPENDED})))
