@@ -12,7 +12,7 @@ from flowx_runtime.engine.documents import Documents
 from flowx_runtime.engine.identity import child_id
 from flowx_runtime.engine.live import Live
 from flowx_runtime.engine.redaction import refuse_holes
-from flowx_runtime.journal.records import REOPENED, RowOutcome, StepRow
+from flowx_runtime.journal.records import RowOutcome, StepRow
 from flowx_runtime.plan.nodes import Step, SubFlow
 from flowx_runtime.plan.plan import Plan
 from flowx_runtime.plan.uses import CapabilityUse
@@ -81,7 +81,7 @@ def undo_of_step(
 
 def undo_of_row(plan: Plan[Any, Any], instance_id: UUID, row: StepRow, live: Live) -> Undo | ChildUndo | None:
     """The undo of a step or an inline child, from its row."""
-    if row.outcome is not RowOutcome.SUCCESS or row.capability_id == REOPENED:
+    if row.outcome is not RowOutcome.SUCCESS:
         return None
     match plan.nodes[row.step_id]:
         case Step(compensation=CapabilityUse() as use) as step:

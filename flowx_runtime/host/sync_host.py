@@ -91,6 +91,10 @@ class SyncFlowHost:
         """See `FlowHost.resume`."""
         return self._call(lambda host: host.resume(instance_id))
 
+    def retry(self, instance_id: UUID, by: str = "") -> Outcome:
+        """See `FlowHost.retry`."""
+        return self._call(lambda host: host.retry(instance_id, by))
+
     def cancel(self, instance_id: UUID, reason: str = "") -> Outcome:
         """See `FlowHost.cancel`."""
         return self._call(lambda host: host.cancel(instance_id, reason))

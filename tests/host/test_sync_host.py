@@ -30,7 +30,7 @@ from engine_plans import (
 from flowx_runtime import Completed, Failed, MemoryJournal, PostgresJournal, Suspended, SyncFlowHost
 from flowx_runtime.authoring.errors import FlowxError
 from flowx_runtime.engine.capabilities import CapabilityMissing
-from flowx_runtime.host.errors import HostClosed, UnknownInstance
+from flowx_runtime.host.errors import HostClosed, NothingToRetry, UnknownInstance
 from flowx_runtime.journal.contract import JournalUnavailable
 
 
@@ -63,6 +63,13 @@ def test_the_journal_is_opened_on_the_hosts_own_loop(postgres_dsn, schema) -> No
         suspended = host.run("document.process", Submit(document_id="d"))
         host.signal(suspended.instance_id, Signed(by="ada"))
         assert [row.capability_id for row in host.inspect(suspended.instance_id).rows][-1] == "offer.archive"
+
+
+def test_what_has_nothing_to_try_again_is_told() -> None:
+    with opened(saga_plan()) as host:
+        parked = host.run("document.process", Submit(document_id="o"))
+        with pytest.raises(NothingToRetry):
+            host.retry(parked.instance_id)
 
 
 def test_a_flow_is_cancelled_and_replayed() -> None:
