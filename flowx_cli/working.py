@@ -37,6 +37,8 @@ class Order:
     plans: str | None
     """The package of plans; `None`: the one of the project in this folder."""
     dsn: str | None
+    direct_dsn: str | None
+    """Where to hear of other nodes, if the database is reached through a pooler."""
     concurrency: int
     drain: timedelta
     health_port: int | None
@@ -58,7 +60,7 @@ async def work(order: Order) -> None:
     stopping = asyncio.Event()
     with database(order.dsn, data=config.root / ".flowx" / "postgres") as server:
         # An embedded server is this project's own; another one may have nodes of an earlier version at work.
-        journal = await PostgresJournal.open(server.dsn, migrate=server.is_embedded)
+        journal = await PostgresJournal.open(server.dsn, migrate=server.is_embedded, direct_dsn=order.direct_dsn)
         host = FlowHost(
             catalog,
             load_capabilities(config),

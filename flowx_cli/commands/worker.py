@@ -10,6 +10,11 @@ from flowx_cli.logs import FORMATS
 @click.command("worker", short_help="Be a node: wake, recover, schedule and publish, until SIGTERM.")
 @click.option("--plans", metavar="PACKAGE", help="The package of plans, instead of the one [tool.flowx] names.")
 @click.option("--dsn", help="The PostgreSQL to work on, instead of the embedded one (also FLOWX_DSN).")
+@click.option(
+    "--direct-dsn",
+    envvar="FLOWX_DIRECT_DSN",
+    help="The same database past a pooler, for one connection (also FLOWX_DIRECT_DSN).",
+)
 @click.option("--concurrency", type=click.IntRange(1), default=256, show_default=True, help="Instances at a time.")
 @click.option(
     "--drain",
@@ -29,6 +34,7 @@ from flowx_cli.logs import FORMATS
 def command(
     plans: str | None,
     dsn: str | None,
+    direct_dsn: str | None,
     concurrency: int,
     drain: float,
     health_port: int | None,
@@ -49,7 +55,7 @@ def command(
     from flowx_cli.working import Order, work
 
     write_log(log_format)
-    order = Order(plans, dsn, concurrency, timedelta(seconds=drain), health_port, http_port)
+    order = Order(plans, dsn, direct_dsn, concurrency, timedelta(seconds=drain), health_port, http_port)
     try:
         asyncio.run(work(order))
     except asyncio.CancelledError:

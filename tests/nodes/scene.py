@@ -129,7 +129,7 @@ PLANS: Final = (HANGING, WAITING, RESTING, PARENT, TELLING)
 
 
 async def journal_on(
-    dsn: str, schema: str, *, watching: Watching = QUICK, direct: str | None = None
+    dsn: str, schema: str, *, watching: Watching = QUICK, direct: str | None = None, past_pooler: str | None = None
 ) -> PostgresJournal:
     """A journal whose nodes look at each other often.
 
@@ -138,7 +138,7 @@ async def journal_on(
     """
     global _dsn, _schema
     _dsn, _schema = direct or dsn, schema
-    journal = await PostgresJournal.open(dsn, schema=schema)
+    journal = await PostgresJournal.open(dsn, schema=schema, direct_dsn=past_pooler)
     journal.watching = watching
     with psycopg.connect(_dsn, autocommit=True) as connection:
         connection.execute(EFFECTS.format(s=f'"{schema}"').encode())
@@ -146,10 +146,17 @@ async def journal_on(
 
 
 async def node(
-    dsn: str, schema: str, *, plans: Any = PLANS, watching: Watching = QUICK, direct: str | None = None, **settings: Any
+    dsn: str,
+    schema: str,
+    *,
+    plans: Any = PLANS,
+    watching: Watching = QUICK,
+    direct: str | None = None,
+    past_pooler: str | None = None,
+    **settings: Any,
 ) -> FlowHost:
     """A host that goes on only with what it is told of, unless `settings` say otherwise."""
-    journal = await journal_on(dsn, schema, watching=watching, direct=direct)
+    journal = await journal_on(dsn, schema, watching=watching, direct=direct, past_pooler=past_pooler)
     return FlowHost(plans, CAPABILITIES if plans else (), journal=journal, **({"sweep_interval": NEVER} | settings))
 
 

@@ -78,3 +78,16 @@ async def test_a_database_without_session_locks_is_said_once_and_not_asked_again
         await database.has(resting.instance_id, State.COMPLETED)
         await asyncio.sleep(1)
     assert caplog.text.count("no advisory locks") == 1
+
+
+async def test_p37_with_one_address_past_the_pooler_nodes_hear_of_each_other(database: Database, folder: Path) -> None:
+    async with deaf(database.dsn, folder) as dsn:
+        settings = {"direct": database.dsn, "past_pooler": database.dsn}
+        async with (
+            await node(dsn, database.schema, **settings) as worker,
+            await node(dsn, database.schema, plans=(), sweep_interval=None, direct=database.dsn) as sender,
+        ):
+            await database.are_present(1)
+            waiting = await worker.run("work.waiting", ORDER)
+            await sender.signal(waiting.instance_id, Approved(by="ada"))
+            await database.has(waiting.instance_id, State.COMPLETED)

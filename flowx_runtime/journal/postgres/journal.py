@@ -85,6 +85,7 @@ class PostgresJournal(
         pool_size: int = 16,
         patience: timedelta = timedelta(seconds=10),
         answer_within: timedelta = timedelta(seconds=30),
+        direct_dsn: str | None = None,
     ) -> PostgresJournal:
         """Connect, and bring the schema up to date or refuse it.
 
@@ -96,6 +97,8 @@ class PostgresJournal(
                 three more write steps and renew leases.
             patience: how long a call waits for a connection before the journal counts as unavailable.
             answer_within: how long a call waits for the server's answer before its connection is given up.
+            direct_dsn: where a node hears of its peers, on one connection, if `dsn` leads through a pooler that shares
+                sessions; the same database.
 
         Raises:
             DsnInvalid: the dsn is no connection string.
@@ -111,6 +114,8 @@ class PostgresJournal(
             patience=patience.total_seconds(),
             answer_within=answer_within.total_seconds(),
         )
+        if direct_dsn is not None:
+            journal._address = Address(direct_dsn)
         try:
             async with journal._connections.lend() as connection:
                 await (_migrate if migrate else check)(connection, schema)

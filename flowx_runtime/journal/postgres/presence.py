@@ -99,7 +99,7 @@ class PostgresPresence:
             try:
                 await self._be_present()
             except _SessionShared:
-                self._say_why_not("is reached through a pooler that shares sessions: give the host a direct connection")
+                self._say_why_not("is reached through a pooler that shares sessions: add a `direct_dsn`")
                 await asyncio.sleep(self._watching.try_again.total_seconds())
                 continue
             except (psycopg.NotSupportedError, psycopg.ProgrammingError) as lacking:
