@@ -24,6 +24,7 @@ _COMMANDS = {
     "graph": "Draw a flow, or the path of an instance through it.",
     "init": "Begin a project: one flow, its capabilities, one test.",
     "inspect": "Show everything about one instance, and why it is stuck if it is.",
+    "pause": "Have no node begin or go on with a flow, an instance or everything.",
     "ps": "List instances: their state, what they wait for, why they failed.",
     "replay": "Walk an instance's history again and say where today's code leaves it.",
     "resume": "Go on with an instance now, if nobody else does.",
@@ -31,6 +32,7 @@ _COMMANDS = {
     "run": "Run one built flow and print its outcome and history.",
     "signal": "Deliver a signal to an instance.",
     "verify": "Find durable flows that use nothing of being durable.",
+    "unpause": "Take a pause back: nodes go on at once.",
     "worker": "Be a node: wake, recover, schedule and publish, until SIGTERM.",
 }
 """Help lines by verb, so that `--help` imports no verb. A test holds them to the modules of `commands`."""
@@ -91,7 +93,13 @@ def _explain(error: Exception) -> int:
         return exits.COMMAND_WAS_WRONG
     if code == "journal.unavailable":
         return exits.STORE_UNREACHABLE
-    if code in ("flow.unknown", "flow.unknown_instance", "flow.unknown_signal", "project.not_runnable"):
+    if code in (
+        "flow.unknown",
+        "flow.unknown_instance",
+        "flow.unknown_signal",
+        "flow.not_paused",
+        "project.not_runnable",
+    ):
         return exits.NOT_THERE
     if not code:
         click.echo("flowx: this is a defect; `flowx --debug …` shows where", err=True)

@@ -13,6 +13,7 @@ from flowx_compiler.errors import UsageProblem
 from flowx_runtime import PostgresJournal
 from flowx_runtime.authoring.durations import format_duration
 from flowx_runtime.journal.contract import JournalUnavailable
+from flowx_runtime.journal.pauses import said_of_pause
 from flowx_runtime.journal.postgres.connecting import Address, Connection, reason_of
 from flowx_runtime.journal.postgres.migrating import Migration, check, migrate
 from flowx_runtime.journal.postgres.status import Schema, Status, read_schema, read_status
@@ -47,6 +48,11 @@ class Standing:
                 "lagSeconds": status.events_lag.total_seconds(),
                 "poisoned": status.events_poisoned,
             },
+            "stuck": status.stuck,
+            "paused": [
+                {"target": pause.target, "reason": pause.reason, "since": pause.paused_at.isoformat()}
+                for pause in status.pauses
+            ],
         }
 
     def lines(self) -> Iterator[str]:
@@ -72,6 +78,10 @@ class Standing:
             f"outbox     {status.events_pending} pending, the oldest for {_rounded(status.events_lag)}; "
             f"{status.events_poisoned} poisoned"
         )
+        if status.stuck:
+            yield f"stuck      {status.stuck} that a node could not go on with; `flowx ps` shows which"
+        for pause in status.pauses:
+            yield f"paused     {said_of_pause(pause)}"
 
 
 async def migrate_database(dsn: str | None) -> tuple[Migration, ...]:

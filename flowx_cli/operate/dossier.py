@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from flowx_cli.database import known_database
+from flowx_cli.operate.listing import pauses_of, setback_document
 from flowx_cli.operate.moments import iso
 from flowx_cli.operate.pinned import Pinned, pinned_plan
 from flowx_cli.operate.stuck import why_it_stands
@@ -17,8 +18,10 @@ from flowx_runtime import PostgresJournal
 from flowx_runtime.engine.documents import shown
 from flowx_runtime.host.errors import UnknownInstance
 from flowx_runtime.journal.once import OnceRecord
+from flowx_runtime.journal.pauses import Pause
 from flowx_runtime.journal.postgres.around import Around, Received, Relative, Staged
 from flowx_runtime.journal.records import History, StepRow, StoredError, Wait
+from flowx_runtime.journal.setbacks import Setback
 from flowx_runtime.plan import AwaitSignal, Poll
 
 
@@ -30,11 +33,17 @@ class Dossier:
     around: Around
     once: Sequence[OnceRecord]
     pinned: Pinned
+    setback: Setback | None = None
+    """Why a node could not go on with it since its last row."""
+    pauses: Sequence[Pause] = ()
+    """Those that hold it."""
 
     @property
     def reasons(self) -> list[str]:
         """Why it stands where it does, and what would move it."""
-        return list(why_it_stands(self.history, self.around, self.once, self.pinned))
+        return list(
+            why_it_stands(self.history, self.around, self.once, self.pinned, setback=self.setback, pauses=self.pauses)
+        )
 
     def deliveries(self, wait: Wait) -> list[str]:
         """How to deliver to a wait: by command, and by the request that the flow's own route takes."""
@@ -73,6 +82,8 @@ class Dossier:
             "error": _error(instance.error),
             "cancelReason": instance.cancel_reason,
             "stands": self.reasons,
+            "setback": None if self.setback is None else setback_document(self.setback),
+            "paused": bool(self.pauses),
             "waits": [wait_document(wait) | {"deliver": self.deliveries(wait)} for wait in instance.waits],
             "rows": [_row(row) for row in self.history.rows],
             "inbox": [_received(each) for each in around.received],
@@ -103,7 +114,15 @@ async def read_dossier(instance_id: UUID, dsn: str | None) -> Dossier:
             records = await journal.once_records(instance_id, history.instance.flow_id)
             # An execution's own record has made no attempt: it keeps what its body read from outside.
             steps = [record for record in records if record.is_done or record.attempts]
-            return Dossier(history, await journal.around(instance_id), steps, pinned_plan(history.instance))
+            around, setbacks = await journal.around(instance_id), await journal.setbacks([instance_id])
+            return Dossier(
+                history,
+                around,
+                steps,
+                pinned_plan(history.instance),
+                next(iter(setbacks), None),
+                pauses_of(history.instance, await journal.pauses()),
+            )
         finally:
             await journal.close()
 

@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from flowx_cli.operate.moments import moment, span
 from flowx_cli.operate.pinned import Pinned
 from flowx_cli.operate.waits import wait_words
 from flowx_runtime.engine.session import children_waited_for
 from flowx_runtime.journal.once import OnceRecord
+from flowx_runtime.journal.pauses import Pause, said_of_pause
 from flowx_runtime.journal.postgres.around import Around
 from flowx_runtime.journal.records import REOPENED, History, InstanceRow, RowOutcome, State, StepRow
+from flowx_runtime.journal.setbacks import Setback
 from flowx_runtime.plan import Step
 
 
-def why_it_stands(history: History, around: Around, once: Sequence[OnceRecord], pinned: Pinned) -> Iterator[str]:
+def why_it_stands(
+    history: History,
+    around: Around,
+    once: Sequence[OnceRecord],
+    pinned: Pinned,
+    *,
+    setback: Setback | None = None,
+    pauses: Sequence[Pause] = (),
+) -> Iterator[str]:
     """A sentence for each thing that keeps an instance from going on, the weightiest first."""
     instance = history.instance
     if instance.state is State.COMPENSATION_FAILED:
         yield from _not_undone(history)
     if not instance.state.is_terminal:
+        yield from map(said_of_pause, pauses)
+        if setback is not None:
+            yield said_of_setback(setback, around.now)
         if pinned.lacks is not None:
             yield pinned.lacks
         if instance.cancel_reason is not None:
@@ -28,6 +42,15 @@ def why_it_stands(history: History, around: Around, once: Sequence[OnceRecord], 
     for event in around.events:
         if event.set_aside_at is not None and event.published_at is None and event.dropped_at is None:
             yield f"its event {event.type} was set aside after {event.attempts} attempts: {event.last_error}"
+
+
+def said_of_setback(setback: Setback, now: datetime) -> str:
+    """Why a node could not go on with an instance."""
+    tries = "in 1 try" if setback.times == 1 else f"in {setback.times} tries"
+    since = span(now - setback.noted_at)
+    return (
+        f"{setback.node} could not go on with it {tries}, the last {since} ago, with {setback.code}: {setback.detail}"
+    )
 
 
 def _not_undone(history: History) -> Iterator[str]:

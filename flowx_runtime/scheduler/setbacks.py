@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import traceback
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import PurePath
 from typing import Final
 from uuid import UUID
 
+from pydantic import ValidationError
+
 from flowx_runtime.authoring.backoff import Backoff
+from flowx_runtime.authoring.errors import FlowxError
 
 _GAPS: Final = Backoff.exponential("PT10S", "PT1H")
+
+UNREADABLE: Final = "instance.unreadable"
+"""Code of a setback: a stored value does not fit its contract, here and today."""
+
+CANNOT_GO_ON: Final = "instance.cannot_go_on"
+"""Code of a setback that has no code of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +55,19 @@ class Setbacks:
         """Whether it is not to be tried yet."""
         setback = self._by_instance.get(instance_id)
         return setback is not None and now < setback.until
+
+
+def why(error: Exception) -> tuple[str, str]:
+    """The code and the words to keep of what an instance cannot go on for.
+
+    Only errors of flowx itself are quoted: what others say may hold a value that must not be read there.
+    """
+    if isinstance(error, FlowxError):
+        return error.code or CANNOT_GO_ON, str(error)
+    if isinstance(error, ValidationError):
+        problems = error.errors(include_url=False, include_context=False, include_input=False)
+        places = (f"{'.'.join(map(str, each['loc'])) or 'the value'} ({each['type']})" for each in problems)
+        return UNREADABLE, f"a stored value is no {error.title} any more: {', '.join(places)}"
+    frames = traceback.extract_tb(error.__traceback__)
+    at = f" at {PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return CANNOT_GO_ON, f"{type(error).__name__}{at}; the node's log has the rest"

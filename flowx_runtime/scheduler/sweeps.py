@@ -12,10 +12,12 @@ from random import Random
 from typing import Any, Final, Protocol
 from uuid import UUID
 
+from flowx_runtime.authoring.errors import FlowxError
 from flowx_runtime.engine.clock import Clock
+from flowx_runtime.engine.failures import told_to_log
 from flowx_runtime.journal.contract import Journal, JournalUnavailable
 from flowx_runtime.journal.records import Claimed
-from flowx_runtime.scheduler.setbacks import Setbacks
+from flowx_runtime.scheduler.setbacks import Setbacks, why
 
 _LOG = logging.getLogger("flowx.scheduler")
 
@@ -222,12 +224,26 @@ class Sweeps:
             await self._runs.go_on(claimed)
         except JournalUnavailable as unavailable:
             _LOG.warning("instance %s is left for recovery: %s", instance_id, unavailable)
-        except Exception:  # one instance must not keep the others from going on
+        except Exception as error:  # one instance must not keep the others from going on
             gap = self._setbacks.note(instance_id, self._clock.now())
             flow_id = claimed.history.instance.flow_id
-            _LOG.exception("instance %s of %s could not go on; it is left as it is for %s", instance_id, flow_id, gap)
+            _LOG.error(
+                "instance %s of %s could not go on; it is left as it is for %s\n%s",
+                instance_id,
+                flow_id,
+                gap,
+                told_to_log(error, ()),
+            )
+            await self._keep_why(instance_id, error)
         else:
             self._setbacks.forget(instance_id)
+
+    async def _keep_why(self, instance_id: UUID, error: Exception) -> None:
+        code, detail = why(error)
+        try:
+            await self._journal.note_setback(instance_id, code=code, detail=detail, node=self._owner)
+        except FlowxError as unavailable:
+            _LOG.warning("why instance %s could not go on was not kept: %s", instance_id, unavailable)
 
     async def _claim_due(self, limit: int) -> Sequence[Claimed]:
         return await self._journal.claim_due(

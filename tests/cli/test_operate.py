@@ -60,6 +60,7 @@ def test_the_newest_instances_are_listed_with_what_they_wait_for_and_failed_with
     assert (newest["state"], newest["error"], newest["waitsFor"]) == ("Failed", "clinic.away", [])
     assert set(newest) == {
         "instanceId", "flow", "version", "state", "startedAt", "since", "waitsFor", "error", "parent",
+        "setback", "paused",
     }  # fmt: skip
     (wait,) = waiting["waitsFor"]
     assert set(wait) == {"signal", "instance", "until", "scope", "step"}
@@ -99,7 +100,7 @@ def test_inspecting_a_parked_instance_says_how_to_deliver(flowx: Operator, parke
     assert set(found) == {
         "instanceId", "flow", "version", "planDigest", "state", "startedAt", "since", "deadline", "correlationId",
         "tenantId", "input", "output", "error", "cancelReason", "stands", "waits", "rows", "inbox", "once", "events",
-        "parent", "children", "lease",
+        "parent", "children", "lease", "setback", "paused",
     }  # fmt: skip
 
 
@@ -213,6 +214,27 @@ def test_waiting_for_an_instance_that_nothing_here_goes_on_with_ends(flowx: Oper
     waited = flowx(*arguments, "--wait")
     assert waited.code == 1
     assert f"instance {instance} is pinned to another plan" in waited.err
+
+
+def test_what_is_sealed_is_left_out(flowx: Operator, parked: str, postgres_dsn: str) -> None:
+    shown = PATIENT | {"national_id": "[redacted]"}
+    sealed = json.dumps({"flowx.sealed/1": {"/national_id": "k1:SECRET-OF-ADA"}, "value": shown})
+    with psycopg.connect(postgres_dsn, autocommit=True) as connection:
+        connection.execute("update flowx.flow_instance set input = %s where instance_id = %s", [sealed, parked])
+    assert flowx.inspect(parked)["input"] == shown
+    assert "[redacted]" in flowx("inspect", parked).out
+
+
+def test_no_other_verb_shows_what_is_sensitive_either(flowx: Operator, stuck: str, parked: str) -> None:
+    drawn = [flowx("graph", "--instance", stuck, "--format", kind) for kind in ("mermaid", "dot", "svg", "html")]
+    assert [answer.code for answer in drawn] == [0, 0, 0, 0]
+    assert "undo failed: clinic.away" in drawn[2].out
+    assert flowx("graph", "--instance", stuck, "--flow", "visit.plan").code == 2
+    other = flowx.start("visit.plan")
+    for arguments in (("replay", other), ("cancel", other, "--reason", "moved"), ("inspect", other), ("db", "status")):
+        assert flowx(*arguments).code == 0
+    wrong = json.dumps({"name": 7, "national_id": SECRETS[0]})
+    assert flowx("run", "visit.plan", "--input", wrong).code == 2
 
 
 def test_a_run_with_plans_older_than_their_sources_says_so(flowx: Operator) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from flowx_runtime.journal.pauses import Pause
 from flowx_runtime.journal.postgres.connecting import Connection
 from flowx_runtime.journal.postgres.migrating import migrations, version
 from flowx_runtime.journal.postgres.queries import queries
@@ -31,6 +32,9 @@ class Status:
     """How long the oldest of them has been staged."""
     events_poisoned: int
     """Set aside, and neither retried nor dropped yet."""
+    pauses: tuple[Pause, ...] = ()
+    stuck: int = 0
+    """Instances that a node could not go on with since their last row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,4 +61,8 @@ async def read_status(connection: Connection, schema: str) -> Status:
     states = await (await connection.execute(statements["count_states"])).fetchall()
     row = await (await connection.execute(statements["count_rest"])).fetchone()
     assert row is not None
-    return Status(dict(states), *row)
+    pauses = await (await connection.execute(statements["pauses"])).fetchall()
+    stuck = await (await connection.execute(statements["count_setbacks"])).fetchone()
+    assert stuck is not None
+    paused = tuple(Pause(target, reason, paused_at) for target, reason, paused_at in pauses)
+    return replace(Status(dict(states), *row), pauses=paused, stuck=stuck[0])

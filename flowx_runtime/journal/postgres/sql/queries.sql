@@ -229,6 +229,11 @@ select b.instance_id, b.code, b.detail, b.node, b.times, b.noted_at
     where b.instance_id = any (%s) and b.noted_at >= i.updated_at and not {schema}.is_terminal(i.state)
     order by b.noted_at desc;
 
+-- name: count_setbacks
+-- Locks nothing.
+select count(*) from {schema}.flow_setback b join {schema}.flow_instance i using (instance_id)
+    where b.noted_at >= i.updated_at and not {schema}.is_terminal(i.state);
+
 -- name: once_records
 -- Locks nothing.
 select path, is_done, value::text, type, attempts, error, due_at from {schema}.flow_once
