@@ -10,14 +10,19 @@ import click
 @click.option("--signal", "signal", is_flag=True, help="Deliver the signal early: the fast path.")
 @click.option("--timeout", "timeout", is_flag=True, help="Let the wait run out: the escalation and the undo.")
 @click.option("--fail", "fail", is_flag=True, help="Let the last step fail: everything before it is undone.")
+@click.option("--kill", "kill", is_flag=True, help="Kill the node between an effect and its record.")
 @click.option("--dsn", help="A PostgreSQL to use instead of the embedded one (also FLOWX_DSN).")
-def command(example: str, signal: bool, timeout: bool, fail: bool, dsn: str | None) -> None:
+def command(example: str, signal: bool, timeout: bool, fail: bool, kill: bool, dsn: str | None) -> None:
     """Build an example in a temporary copy with short waits, run it, and show what happens as it happens.
 
     polling (a document is read by a slow provider) and offers (a signature is awaited) have --signal and --timeout;
-    workflow (a saga with a child) has --fail; once is a charge through a processor that is down twice.
+    workflow (a saga with a child) has --fail; once (a charge through a processor that is down twice) has --kill.
     """
-    asked = [name for name, is_asked in (("signal", signal), ("timeout", timeout), ("fail", fail)) if is_asked]
+    asked = [
+        name
+        for name, is_asked in (("signal", signal), ("timeout", timeout), ("fail", fail), ("kill", kill))
+        if is_asked
+    ]
     for name in asked:
         if name not in _STORIES[example]:
             raise click.UsageError(f"the demo {example!r} has no story --{name}")
@@ -49,5 +54,5 @@ def command(example: str, signal: bool, timeout: bool, fail: bool, dsn: str | No
             asyncio.run(tell(scenario, built.config, server, click.echo))
 
 
-_STORIES = {"polling": ("signal", "timeout"), "offers": ("signal", "timeout"), "workflow": ("fail",), "once": ()}
+_STORIES = {"polling": ("signal", "timeout"), "offers": ("signal", "timeout"), "workflow": ("fail",), "once": ("kill",)}
 """What else can happen in each example."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from flowx_cli.demo.stages import SetStage, company, slow_processor
+from flowx_cli.demo.stages import SetStage, company, lasting_systems, slow_processor
 
 LONG_BUDGET = "timedelta(seconds=60)"
 
@@ -34,6 +34,8 @@ class Scenario:
     signal_payload: Mapping[str, Any] = field(default_factory=dict)
     signal_after: float = 0.0
     """Seconds after parking."""
+    is_killed: bool = False
+    """Another node starts it, and is killed in the middle."""
     remarks: Mapping[str, str] = field(default_factory=dict)
     """What to say beside a row, by its capability id (or its outcome, for a row without one)."""
 
@@ -135,8 +137,20 @@ def workflow(*, fail: bool = False) -> Scenario:
     )
 
 
-def once() -> Scenario:
-    """`order.pay`: the processor is down twice; the body is entered three times and nothing happens twice."""
+def once(*, kill: bool = False) -> Scenario:
+    """`order.pay`: the processor is down twice, or the node dies between the charge and its record: one charge."""
+    if kill:
+        return Scenario(
+            example="payments",
+            flow_id="order.pay",
+            title="An order is paid by a node that is killed when the card has been charged",
+            request="order.pay",
+            input=_ORDER,
+            waits={},
+            set_stage=lasting_systems,
+            is_killed=True,
+            remarks={"payment.capture": "entered on two nodes"},
+        )
     return Scenario(
         example="payments",
         flow_id="order.pay",

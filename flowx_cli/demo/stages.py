@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from flowx_cli.demo.outside import Outside, capabilities_around
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +23,17 @@ class Stage:
     """What reached the systems outside, in order."""
 
 
-SetStage: TypeAlias = Callable[[], Stage]
+SetStage: TypeAlias = Callable[[Path], Stage]
+"""Is given a folder for files that the systems keep."""
+
+OUTSIDE: Final = "outside.jsonl"
+"""The file of systems that outlive a process."""
 
 
 def slow_processor(down_for: int) -> SetStage:
     """A card processor that does not answer the first few times."""
 
-    def stage() -> Stage:
+    def stage(_: Path) -> Stage:
         stand_ins, app = import_module("payments.stand_ins"), import_module("payments.app")
         warehouse, mailer = stand_ins.InMemoryWarehouse(), stand_ins.InMemoryMailer()
         processor = stand_ins.InMemoryProcessor(down_for=down_for)
@@ -47,7 +54,7 @@ def slow_processor(down_for: int) -> SetStage:
 def company(*, closed: Sequence[str] = ()) -> SetStage:
     """A company whose departments answer, but for those that are closed."""
 
-    def stage() -> Stage:
+    def stage(_: Path) -> Stage:
         made: Any = import_module("workflow.company").Company()
         made.closed.update(closed)
 
@@ -58,3 +65,9 @@ def company(*, closed: Sequence[str] = ()) -> SetStage:
         return Stage(import_module("workflow.app").capabilities(made), seen)
 
     return stage
+
+
+def lasting_systems(folder: Path) -> Stage:
+    """Systems that a node which dies leaves as they are."""
+    outside = Outside(folder / OUTSIDE)
+    return Stage(capabilities_around(outside), outside.seen)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 import time
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import psycopg
 from pydantic import TypeAdapter
@@ -16,10 +18,12 @@ from pydantic import TypeAdapter
 from flowx_cli.database import Database
 from flowx_cli.demo.narration import Narrator, Say
 from flowx_cli.demo.scenarios import Scenario
+from flowx_cli.demo.stages import OUTSIDE
 from flowx_cli.project import load_capabilities, load_catalog
 from flowx_compiler.config import Config
 from flowx_runtime import Completed, Failed, FlowHost, PostgresJournal, Suspended
 from flowx_runtime.engine.documents import Documents
+from flowx_runtime.engine.identity import mint_id
 from flowx_runtime.plan import AwaitSignal, Plan, Poll
 
 LOOK_EVERY = 0.02
@@ -31,7 +35,7 @@ async def tell(scenario: Scenario, config: Config, database: Database, say: Say)
     os.environ.update(scenario.environment)
     catalog = load_catalog(config)
     plan = catalog.plan(scenario.flow_id)
-    stage = scenario.set_stage() if scenario.set_stage is not None else None
+    stage = scenario.set_stage(config.root) if scenario.set_stage is not None else None
     journal = await PostgresJournal.open(database.dsn)
     host = FlowHost(
         plans=catalog,
@@ -42,11 +46,22 @@ async def tell(scenario: Scenario, config: Config, database: Database, say: Say)
     async with host, await psycopg.AsyncConnection.connect(database.dsn, autocommit=True) as connection:
         request = TypeAdapter(plan.input).validate_json(json.dumps(scenario.input))
         say(f"\n{scenario.request}\n  {json.dumps(json.loads(Documents.published(plan.input, request)))}")
-        outcome = await host.run(plan, request)
-        say(_answer(outcome))
+        if scenario.is_killed:
+            instance_id = mint_id(datetime.now(UTC))
+            await _kill_a_node(scenario, config, database, instance_id)
+            outcome = await host.outcome(instance_id)
+        else:
+            outcome = await host.run(plan, request)
+            say(_answer(outcome))
         digits, width = len(str(len(plan.nodes) - 1)), max(20, *map(len, scenario.remarks))
         narrator = Narrator(connection, outcome.instance_id, say, scenario.remarks, digits, width)
-        if isinstance(outcome, Suspended):
+        if scenario.is_killed:
+            await narrator.show_new_steps_inside()
+            say("\nthe node that started it was killed (SIGKILL): the card is charged, and nobody wrote it down")
+            if stage is not None:
+                say("\nwhat the systems outside saw:\n  " + "\n  ".join(stage.seen()))
+            say("\nthis node goes on with it as soon as the dead one's lease is free:")
+        elif isinstance(outcome, Suspended):
             await narrator.show_parked()
         await _follow(scenario, plan, host, narrator)
         await narrator.show_events()
@@ -54,6 +69,15 @@ async def tell(scenario: Scenario, config: Config, database: Database, say: Say)
         if stage is not None:
             say("\nwhat the systems outside saw:\n  " + "\n  ".join(stage.seen()))
         say("\n" + _answer(await host.outcome(outcome.instance_id)))
+
+
+async def _kill_a_node(scenario: Scenario, config: Config, database: Database, instance_id: UUID) -> None:
+    """Have a process of its own start the flow, and wait until it is dead."""
+    words = (str(config.root), database.dsn, scenario.flow_id, str(instance_id), json.dumps(scenario.input))
+    doomed = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "flowx_cli.demo.doomed", *words, str(config.root / OUTSIDE)
+    )
+    await doomed.wait()
 
 
 async def _follow(scenario: Scenario, plan: Plan[Any, Any], host: FlowHost, narrator: Narrator) -> None:

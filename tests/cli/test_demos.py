@@ -41,6 +41,17 @@ def test_a_charge_through_a_processor_that_is_down_twice_happens_once(demo) -> N
     assert "tok_visa" not in told
 
 
+@pytest.mark.slow  # another node has to notice that one is dead
+def test_a_node_that_is_killed_between_a_charge_and_its_record_leaves_one_charge(demo) -> None:
+    told = demo("once", "--kill")
+    outside = told.rpartition("what the systems outside saw:")[2]
+    assert len(re.findall("reserve", outside)) == 2
+    keys = re.findall(r"the processor: +key (\w+)…, (.*)", outside)
+    assert [what for _, what in keys] == ["charged 4200 cents", "a key it knows: nothing is charged"]
+    assert keys[0][0] == keys[1][0]
+    assert '"status": "completed"' in told
+
+
 @pytest.mark.slow  # builds an example and runs it on a server
 def test_a_failure_at_the_last_step_undoes_everything_in_reverse(demo) -> None:
     told = demo("workflow", "--fail")
