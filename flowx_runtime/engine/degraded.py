@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from flowx_runtime.authoring.policies import Fallback
-from flowx_runtime.engine.failures import FlowFailure
+from flowx_runtime.engine.failures import WRONG_RESULT, FlowFailure
 from flowx_runtime.engine.frame import Frame
 from flowx_runtime.engine.invocation import Answer, invoke
 from flowx_runtime.engine.once.run import Parked
@@ -50,7 +50,10 @@ async def degrade(
     elif use.result is not None and not isinstance(value, use.result):
         _LOG.error("the fallback of %s is no %s: %s", use.id, use.result.__name__, type(value).__name__)
         raise FlowFailure(failed.error)
-    result = None if use.result is None or not session.is_durable else session.stored(use.result, value)
+    result = None
+    if use.result is not None and session.is_durable:
+        contract = use.result
+        result = walker.ask(lambda _: session.stored(contract, value), frame.bag, WRONG_RESULT)
     session.keep_result(scope, node.index, use.result, value)
     session.record(
         replace(row_of(node, context, Answer(value, failed.error, 0)), outcome=RowOutcome.DEGRADED, result=result)

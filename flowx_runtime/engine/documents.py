@@ -9,12 +9,13 @@ holds those members, sealed, by where they belong::
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence, Sequence, Set
-from typing import Annotated, Any, Final, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Final, get_args, get_origin
 from uuid import UUID
 
 from pydantic import BaseModel, RootModel
 from pydantic_core import from_json, to_json
 
+from flowx_runtime.authoring.errors import FlowxError
 from flowx_runtime.engine.codec import decode, encode
 from flowx_runtime.engine.key_ring import KeyMissing, KeyRing
 from flowx_runtime.engine.redaction import (
@@ -42,14 +43,52 @@ _PLAIN: Final[Mapping[Any, Any]] = {
 """What pydantic makes of an abstract collection."""
 
 
-class Documents:
-    """Writes and reads the documents of one host."""
+VALUE_LIMIT: Final = 8 * 1024 * 1024
+"""Bytes of the largest document that a host stores, where it is not told otherwise."""
 
-    def __init__(self, key_ring: KeyRing | None = None) -> None:
+
+class ValueTooLarge(FlowxError):
+    """A value takes more than a host stores of one: keep it elsewhere, and pass its key."""
+
+    code: ClassVar[str] = "flow.value_too_large"
+
+
+class Documents:
+    """Writes and reads the documents of one host.
+
+    Args:
+        key_ring: what seals sensitive members.
+        limit: bytes of the largest document.
+    """
+
+    def __init__(self, key_ring: KeyRing | None = None, limit: int = VALUE_LIMIT) -> None:
         self._key_ring = key_ring
+        self._limit = limit
 
     def stored(self, contract: type[Any], value: object, instance_id: UUID) -> str:
-        """The document to keep with an instance."""
+        """The document to keep with an instance.
+
+        Raises:
+            ValueTooLarge: it is over the limit.
+        """
+        return self.within_limit(contract.__name__, self._stored(contract, value, instance_id))
+
+    def within_limit(self, what: str, text: str) -> str:
+        """A document itself.
+
+        Raises:
+            ValueTooLarge: it is over the limit.
+        """
+        if len(text) * 4 > self._limit:  # no character takes more than four bytes
+            size = len(text.encode("utf-8", "surrogatepass"))
+            if size > self._limit:
+                raise ValueTooLarge(
+                    f"this {what} takes {size:,} bytes, and at most {self._limit:,} of one value are stored: keep it "
+                    "in a store of its own and pass its key, or raise the host's value_limit"
+                )
+        return text
+
+    def _stored(self, contract: type[Any], value: object, instance_id: UUID) -> str:
         if not may_hold_secrets(contract):
             return encode(contract, value)
         tree, hidden = _hide(contract, value)
@@ -83,6 +122,14 @@ class Documents:
     def is_sealed(text: str) -> bool:
         """Whether a stored document has sealed members."""
         return _SEALED in text and _is_envelope(from_json(text))
+
+    def staged(self, contract: type[Any], value: object) -> str:
+        """As `published`, of an event that is to be stored first.
+
+        Raises:
+            ValueTooLarge: it is over the limit.
+        """
+        return self.within_limit(contract.__name__, self.published(contract, value))
 
     @staticmethod
     def published(contract: type[Any], value: object) -> str:

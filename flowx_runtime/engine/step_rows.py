@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from flowx_runtime.engine import failures
@@ -69,6 +70,7 @@ def written_row(session: Session, node: Step, context: StepRun, answer: Answer, 
         kept = session.stored(node.capability.request, request) if keeps_request else None
     except Exception as unwritable:  # a value that JSON cannot carry is the capability's defect
         error = stored_error(unwritable, (request, answer.value), code=failures.WRONG_RESULT)
+        error = replace(error, detail=f"step {node.name!r}: {error.detail}")
         return row_of(node, context, Answer(None, error, answer.duration_ms))
     return row_of(node, context, answer, request=kept, result=result)
 

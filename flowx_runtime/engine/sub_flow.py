@@ -18,6 +18,7 @@ from flowx_runtime.engine.identity import child_id
 from flowx_runtime.engine.left_children import LOOK_AGAIN
 from flowx_runtime.engine.live import Live
 from flowx_runtime.engine.session import CHILD_FINISHED, Session
+from flowx_runtime.engine.unbegun import leave_unbegun
 from flowx_runtime.engine.undo import ChildUndo, child_scope
 from flowx_runtime.engine.waits import earliest
 from flowx_runtime.journal.contract import Journal
@@ -118,19 +119,21 @@ class Children:
         is_inline = node.mode is SubFlowMode.INLINE
         if is_inline:
             await self._refuse_too_deep(session, node)
-        new = self._new_instance(session, frame, node, plan, request)
+        new = walker.ask(
+            lambda _: self._new_instance(session, frame, node, plan, request), frame.bag, failures.MAP_FAILED
+        )
         child = new.instance_id
         started = await self._start(session, journal, new)
         if not is_inline:
             if started.lease is not None:
                 # From here the child is nobody's: whichever node looks first runs it.
-                await journal.release(child, fencing_token=started.lease.fencing_token)
+                await leave_unbegun(journal, started.lease)
                 self._runner.hint()
             walker.record(frame, node, node.flow_id)
             return node.index + 1
         ended = None
         if started.lease is not None and started.is_paused:
-            await journal.release(child, fencing_token=started.lease.fencing_token)
+            await leave_unbegun(journal, started.lease)
         else:
             ended = await self._run_child(plan, started.history, started.lease, session=session, request=request)
         if ended is None or not ended.state.is_terminal:
@@ -172,7 +175,8 @@ class Children:
             if value is None:
                 value = session.documents.restored(plan.output, ended.output_json or "null", child)
             # Written anew: what is sealed opens only in the instance it was sealed for.
-            result = session.stored(plan.output, value)
+            contract = plan.output
+            result = walker.ask(lambda _: session.stored(contract, value), frame.bag, failures.WRONG_RESULT)
             session.keep_result(frame.scope, node.index, plan.output, value)
             frame.bag.put(plan.output, value)
         walker.record(frame, node, node.flow_id, result=result, taken=taken)

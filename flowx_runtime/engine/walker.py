@@ -207,7 +207,7 @@ class Walker:
             type=use.id,
             version=use.version,
             payload=self.ask(
-                lambda bag: self.session.documents.published(use.type, emit.payload(bag)),
+                lambda bag: self.session.documents.staged(use.type, emit.payload(bag)),
                 frame.bag,
                 failures.MAP_FAILED,
             ),

@@ -46,6 +46,7 @@ def written(documents: Documents, contract: type[Any], value: Any, instance_id: 
 
     Raises:
         NotStorableText: JSON cannot carry it.
+        ValueTooLarge: it is over the host's limit.
     """
     try:
         return documents.stored(contract, value, instance_id)

@@ -60,7 +60,7 @@ async def test_p07_what_no_longer_reads_is_tried_later_and_later_and_says_why(
         database.expire_leases() if not kept else _expire(journal)
         await host.sweep_once()
         (setback,) = await journal.setbacks([parked])
-    assert (setback.code, setback.node, setback.times) == ("instance.unreadable", "worker/7", 2)
+    assert (setback.code, setback.node.startswith("worker/7"), setback.times) == ("instance.unreadable", True, 2)
     assert setback.detail == "a stored value is no Renamed any more: wording (missing), text (extra_forbidden)"
     assert "could not go on" in caplog.text
     assert SECRET not in caplog.text

@@ -16,7 +16,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from flowx_runtime.authoring.errors import FlowError
 from flowx_runtime.authoring.vocabulary import Category
-from flowx_runtime.engine.documents import Documents
+from flowx_runtime.engine.documents import Documents, ValueTooLarge
 from flowx_runtime.journal.records import StoredError
 
 _PLAIN: Final = (type(None), bool, int, float, str, list, dict)
@@ -25,6 +25,10 @@ _SINGLE: Final = (date, datetime, time, timedelta, Decimal, Enum, PurePath, UUID
 
 class ResultNotKept(FlowError, code="flow.once_result_not_kept", category=Category.VALIDATION):
     """A step has run and its result cannot be read back: give `returns=` with the type of the result."""
+
+
+class ResultTooLarge(ResultNotKept, code=ValueTooLarge.code, category=Category.VALIDATION):
+    """A step has run and its result is larger than what is stored: keep it elsewhere, and give its key."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,7 +45,17 @@ def keep(value: Any, returns: Any, documents: Documents, instance_id: UUID) -> K
 
     Raises:
         ResultNotKept: what would be read back is not what was returned.
+        ResultTooLarge: it is over the limit of what is stored.
     """
+    try:
+        kept = _kept(value, returns, documents, instance_id)
+        documents.within_limit(type(value).__qualname__, kept.value)
+    except ValueTooLarge as too_large:
+        raise ResultTooLarge(str(too_large)) from too_large
+    return kept
+
+
+def _kept(value: Any, returns: Any, documents: Documents, instance_id: UUID) -> Kept:
     cls = type(value)
     if returns is not None:
         try:
@@ -85,6 +99,11 @@ def give_back(value: str, type: str | None, returns: Any, documents: Documents, 
         raise ResultNotKept(
             f"what a step left cannot be read as {what} any more: give returns= with its type"
         ) from error
+
+
+def not_kept(error: StoredError) -> ResultNotKept:
+    """Why the result of a step that has run is not there."""
+    return (ResultTooLarge if error.code == ResultTooLarge.code else ResultNotKept)(error.detail)
 
 
 def error_type(error: BaseException) -> str:

@@ -18,7 +18,7 @@ from flowx_runtime.authoring.errors import FlowError
 from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine.failures import UNHANDLED, Disowned, stored_error
 from flowx_runtime.engine.identity import once_key, shared_once_key
-from flowx_runtime.engine.once.kept import ResultNotKept, error_again, error_type, give_back, keep
+from flowx_runtime.engine.once.kept import ResultNotKept, error_again, error_type, give_back, keep, not_kept
 from flowx_runtime.engine.once.path import (
     execution_path,
     helpers_between,
@@ -125,7 +125,7 @@ class Execution:
         found = ledger.find(path)
         if found is not None and found.is_done:
             if found.error is not None:
-                raise ResultNotKept(found.error.detail)
+                raise not_kept(found.error)
             assert found.value is not None
             return give_back(found.value, found.type, returns, ledger.documents, ledger.instance_id)
         failed = 0 if found is None else found.attempts
