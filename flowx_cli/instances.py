@@ -3,38 +3,55 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 from uuid import UUID
 
 from flowx_cli.building import configured
 from flowx_cli.database import database
-from flowx_cli.project import load_capabilities, load_catalog
+from flowx_cli.project import load_capabilities, load_catalog, load_key_ring
 from flowx_cli.running import Ran
-from flowx_compiler.errors import UsageProblem
+from flowx_compiler.config import Config
 from flowx_runtime import FlowHost, PostgresJournal
 from flowx_runtime.engine.replay import Replayed
+from flowx_runtime.host.errors import UnknownInstance
+from flowx_runtime.journal.contract import Journal
+from flowx_runtime.plan.catalog import UnknownPlan
 
 T = TypeVar("T")
 
 
-async def on_host(dsn: str | None, work: Callable[[FlowHost], Awaitable[T]]) -> T:
-    """Do something with a host that goes on with nothing by itself.
+async def on_host(dsn: str | None, instance_id: UUID, work: Callable[[FlowHost], Awaitable[T]]) -> T:
+    """Do something to an instance with a host, of the application it belongs to, that goes on with nothing by itself.
 
     Raises:
-        UsageProblem: the folder has several applications.
         FlowxError: the project is not built, the store unreachable, or the work refused.
     """
-    config, *others = configured(Path())
-    if others:
-        raise UsageProblem("this project has several applications: run from a folder with one")
-    catalog = load_catalog(config)
-    with database(dsn, data=config.root / ".flowx" / "postgres") as server:
+    configs = configured(Path())
+    with database(dsn, data=configs[0].root / ".flowx" / "postgres") as server:
         journal = await PostgresJournal.open(server.dsn)
-        host = FlowHost(catalog, load_capabilities(config), journal=journal, sweep_interval=None)
+        try:
+            config = configs[0] if len(configs) == 1 else await _application(configs, journal, instance_id)
+            catalog, capabilities, key_ring = load_catalog(config), load_capabilities(config), load_key_ring(config)
+            host = FlowHost(catalog, capabilities, journal=journal, sweep_interval=None, key_ring=key_ring)
+        except BaseException:
+            await journal.close()
+            raise
         async with host:
             return await work(host)
+
+
+async def _application(configs: Sequence[Config], journal: Journal, instance_id: UUID) -> Config:
+    """The application whose flow an instance is of."""
+    history = await journal.read(instance_id)
+    if history is None:
+        raise UnknownInstance(f"the journal has no instance {instance_id}")
+    flow_id = history.instance.flow_id
+    for config in configs:
+        if any(entry.flow_id == flow_id for entry in load_catalog(config)):
+            return config
+    raise UnknownPlan(f"no application of this project has the flow {flow_id!r}")
 
 
 async def cancel(instance_id: UUID, reason: str, *, dsn: str | None) -> Ran:
@@ -43,7 +60,7 @@ async def cancel(instance_id: UUID, reason: str, *, dsn: str | None) -> Ran:
     async def cancelled(host: FlowHost) -> Ran:
         return Ran(await host.cancel(instance_id, reason), await host.inspect(instance_id))
 
-    return await on_host(dsn, cancelled)
+    return await on_host(dsn, instance_id, cancelled)
 
 
 async def resume(instance_id: UUID, *, dsn: str | None) -> Ran:
@@ -52,7 +69,7 @@ async def resume(instance_id: UUID, *, dsn: str | None) -> Ran:
     async def resumed(host: FlowHost) -> Ran:
         return Ran(await host.resume(instance_id), await host.inspect(instance_id))
 
-    return await on_host(dsn, resumed)
+    return await on_host(dsn, instance_id, resumed)
 
 
 async def retry(instance_id: UUID, by: str, *, dsn: str | None) -> Ran:
@@ -61,7 +78,7 @@ async def retry(instance_id: UUID, by: str, *, dsn: str | None) -> Ran:
     async def retried(host: FlowHost) -> Ran:
         return Ran(await host.retry(instance_id, by), await host.inspect(instance_id))
 
-    return await on_host(dsn, retried)
+    return await on_host(dsn, instance_id, retried)
 
 
 async def replay(instance_id: UUID, *, dsn: str | None) -> Replayed:
@@ -70,7 +87,7 @@ async def replay(instance_id: UUID, *, dsn: str | None) -> Replayed:
     async def replayed(host: FlowHost) -> Replayed:
         return await host.replay(instance_id)
 
-    return await on_host(dsn, replayed)
+    return await on_host(dsn, instance_id, replayed)
 
 
 def replayed_as_json(replayed: Replayed) -> str:

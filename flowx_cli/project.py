@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from flowx_compiler.config import Config
 from flowx_runtime.authoring.errors import FlowxError
+from flowx_runtime.engine.key_ring import KeyRing
 from flowx_runtime.outbox.publisher import Publisher
 from flowx_runtime.plan import Catalog, Plan
 
@@ -64,6 +65,18 @@ def load_publisher(config: Config) -> Publisher | None:
     if config.publisher is None:
         return None
     factory = cast("Callable[[], Publisher]", _named(config, "publisher", config.publisher))
+    return factory()
+
+
+def load_key_ring(config: Config) -> KeyRing | None:
+    """Call the function that `[tool.flowx] key-ring` names; without one, sensitive members are redacted.
+
+    Raises:
+        ProjectNotRunnable: the configuration names something that does not exist.
+    """
+    if config.key_ring is None:
+        return None
+    factory = cast("Callable[[], KeyRing]", _named(config, "key-ring", config.key_ring))
     return factory()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -14,8 +15,8 @@ from flowx_cli.building import configured
 from flowx_cli.database import database
 from flowx_cli.freshness import why_not_fresh
 from flowx_cli.given import given_value
-from flowx_cli.project import load_capabilities, load_catalog, load_plan
-from flowx_compiler.errors import UsageProblem
+from flowx_cli.project import load_capabilities, load_catalog, load_key_ring, load_plan
+from flowx_compiler.config import Config
 from flowx_runtime import Completed, Failed, FlowHost, Outcome, PostgresJournal, Suspended
 from flowx_runtime.engine.documents import Documents
 from flowx_runtime.engine.session import children_waited_for
@@ -97,9 +98,7 @@ async def run_once(flow: str, input_text: str, *, wait: bool, key: str | None, d
         UsageProblem: the input is not JSON, or not what the flow takes.
         FlowxError: the flow is unknown, the project not built, the store unreachable.
     """
-    config, *others = configured(Path())
-    if others:
-        raise UsageProblem("this project has several applications: run from a folder with one")
+    config = _application(configured(Path()), flow)
     catalog = load_catalog(config)
     plan = load_plan(catalog, flow)
     request = given_value(plan.input, input_text, f"the input of {plan.flow_id}")
@@ -109,6 +108,7 @@ async def run_once(flow: str, input_text: str, *, wait: bool, key: str | None, d
         host = FlowHost(
             plans=catalog,
             capabilities=load_capabilities(config),
+            key_ring=load_key_ring(config),
             journal=journal,
             sweep_interval=timedelta(milliseconds=500) if wait else None,
         )
@@ -124,6 +124,14 @@ async def run_once(flow: str, input_text: str, *, wait: bool, key: str | None, d
                 outcome = await host.outcome(outcome.instance_id)
             history = await host.inspect(outcome.instance_id) if plan.profile.value == "durable" else None
             return Ran(outcome, history, remarks, is_stranded=stranded is not None)
+
+
+def _application(configs: Sequence[Config], flow: str) -> Config:
+    """The application that has the flow; the first one, to say what it has, where none does."""
+    if len(configs) == 1:
+        return configs[0]
+    has_it = (config for config in configs if any(entry.flow_id == flow for entry in load_catalog(config)))
+    return next(has_it, configs[0])
 
 
 async def _stranded(host: FlowHost, instance_id: UUID) -> InstanceRow | None:

@@ -16,7 +16,7 @@ from typing import Final
 from flowx_cli.building import configured
 from flowx_cli.database import Database, database
 from flowx_cli.health import Health, Readiness
-from flowx_cli.project import load_capabilities, load_catalog, load_publisher
+from flowx_cli.project import load_capabilities, load_catalog, load_key_ring, load_publisher
 from flowx_cli.serving import serving
 from flowx_compiler.config import Config, find_pyproject
 from flowx_compiler.errors import UsageProblem
@@ -64,6 +64,7 @@ async def work(order: Order) -> None:
         host = FlowHost(
             catalog,
             load_capabilities(config),
+            key_ring=load_key_ring(config),
             journal=journal,
             concurrency=order.concurrency,
             drain=order.drain,
@@ -128,7 +129,10 @@ def _stop_by_signal(stopping: asyncio.Event) -> None:
         stopping.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
+        try:
+            loop.add_signal_handler(number, stop)
+        except NotImplementedError:  # on Windows
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))
 
 
 def _said_of(

@@ -11,7 +11,10 @@ from typing import Any
 
 from flowx_compiler.errors import UsageProblem
 
-_TEXT = ("plans", "manifest", "application", "capabilities", "publisher", "authenticator", "baseline", "python")
+_TEXT = (
+    *("plans", "manifest", "application", "capabilities", "publisher", "authenticator", "key-ring"),
+    *("baseline", "python"),
+)
 _LISTS = ("sources", "select", "ignore")
 _TABLES = ("per-file-ignores", "severity")
 _KEYS = (*_TEXT, *_LISTS, *_TABLES)
@@ -31,6 +34,8 @@ class Config:
     application: str = ""
     capabilities: str | None = None
     """`package.module:function` that gives capability instances, for verbs that run flows."""
+    key_ring: str | None = None
+    """`package.module:function` that gives what sensitive members are sealed with; `None`: they are redacted."""
     publisher: str | None = None
     """`package.module:function` that gives the publisher of a worker; `None`: events stay staged."""
     authenticator: str | None = None
@@ -95,6 +100,7 @@ def _config(pyproject: Path, table: Mapping[str, Any]) -> Config:
         manifest=table.get("manifest", "flowx.manifest.json"),
         application=table.get("application", pyproject.parent.name),
         capabilities=table.get("capabilities"),
+        key_ring=table.get("key-ring"),
         publisher=table.get("publisher"),
         authenticator=table.get("authenticator"),
         select=tuple(table.get("select", ())),

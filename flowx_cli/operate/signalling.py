@@ -37,7 +37,7 @@ async def deliver(instance_id: UUID, signal_id: str, text: str, delivery_id: str
         await host.signal(instance_id, message, delivery_id=delivery_id)
         return Ran(await host.outcome(instance_id), await host.inspect(instance_id))
 
-    return await on_host(dsn, delivered)
+    return await on_host(dsn, instance_id, delivered)
 
 
 def _contract(host: FlowHost, instance: InstanceRow, signal_id: str) -> type[Any]:
