@@ -164,7 +164,7 @@ class Soak:
         held = await asyncio.to_thread(
             self.rows,
             "select l.instance_id, l.fencing_token from flow_lease l join flow_instance i using (instance_id)"
-            " where l.owner = %s and i.state in ('Running', 'Compensating', 'Pending')",
+            " where starts_with(l.owner, %s) and i.state in ('Running', 'Compensating', 'Pending')",
             name,
         )
         while held:
