@@ -10,7 +10,9 @@ from enum import Enum
 from flowx_cli.graph.drawing import Way
 from flowx_cli.graph.figure import Arm, Block, Box, Figure, Group, Item, Split, indices
 from flowx_cli.graph.place import END
+from flowx_cli.graph.reading import RECEIVED, SATISFIED
 from flowx_cli.operate.moments import moment
+from flowx_runtime.engine.session import TIMED_OUT
 from flowx_runtime.engine.undo import is_undo_of_child
 from flowx_runtime.journal.records import REOPENED, History, RowOutcome, State
 
@@ -40,12 +42,10 @@ class Marks:
         reached = self.by_index.keys()
         if not (reached & way.to) or reached & way.unless or (way.then and not reached & way.then):
             return False
-        if way.head is None:
+        by = None if way.head is None else self.ended_by.get(way.head)
+        if way.head is None or (way.ending == RECEIVED and by != TIMED_OUT):
             return True
-        by = self.ended_by.get(way.head)
-        return (
-            way.ending == by if by is not None and way.ending != "received" else way.ending in ("satisfied", "received")
-        )
+        return way.ending == (SATISFIED if by is None else by)
 
 
 NOTHING = Marks()

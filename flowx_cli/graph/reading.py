@@ -33,6 +33,11 @@ from flowx_runtime.plan import (
 )
 from flowx_runtime.plan.nodes import Lifted, Node
 
+RECEIVED: Final = "received"
+"""How a wait for a signal ends, where it has another ending."""
+SATISFIED: Final = "satisfied"
+"""How a poll ends by its predicate, where it has another ending."""
+
 _UNITS: Final = {"D": "d", "H": "h", "M": "min", "S": "s"}
 
 
@@ -167,7 +172,7 @@ def _await(nodes: tuple[Node, ...], node: AwaitSignal) -> tuple[Item, int]:
     if node.signal_target is None:
         return Box(box.id, box.look, box.title, (f"{after} it fails",), index=box.index), node.index + 1
     block = _block(nodes, node.index + 1, node.signal_target)
-    return Split(box, (Arm("received", ()), Arm(after, block)), is_sideways=True), node.signal_target
+    return Split(box, (Arm(RECEIVED, ()), Arm(after, block)), is_sideways=True), node.signal_target
 
 
 def _poll(nodes: tuple[Node, ...], node: Poll) -> tuple[Item, int]:
@@ -175,7 +180,7 @@ def _poll(nodes: tuple[Node, ...], node: Poll) -> tuple[Item, int]:
     assert isinstance(attempt, Step)
     title = f"poll until {_said(node.until)}"
     after = f"after {_span(node.timeout)}"
-    arms = [Arm("satisfied", ())]
+    arms = [Arm(SATISFIED, ())]
     if node.signal is not None:
         arms.append(Arm(node.signal.id, ()))
     notes = [_interval(node.interval)]

@@ -17,12 +17,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from flowx_cli.graph.asking import drawn
-from flowx_cli.graph.drawing import NOTE_SIZE, TITLE_SIZE, Drawing, Label, PlacedBox, PlacedGroup, Rectangle, Text
+from flowx_cli.graph.drawing import NOTE_SIZE, TITLE_SIZE, Drawing, Label, PlacedBox, PlacedGroup, Rectangle, Text, Way
 from flowx_cli.graph.figure import Look, boxes
 from flowx_cli.graph.letters import lines_of, width_of
-from flowx_cli.graph.marks import Mark, marks_of
+from flowx_cli.graph.marks import Mark, Marks, marks_of
 from flowx_cli.graph.place import SLANT, place
 from flowx_cli.graph.reading import figure_of
+from flowx_runtime.engine.session import TIMED_OUT
 from flowx_runtime.journal.records import History, InstanceRow, RowOutcome, State, StepRow, StoredError, Wait
 from flowx_runtime.plan import Jump, Plan
 from tests.compiler.random_flows import flow_sources
@@ -197,6 +198,13 @@ def test_the_ending_that_a_poll_came_to_is_on_the_path(ending: tuple[StepRow, ..
     marks = marks_of(figure, told)
     ways = [line.way for line in place(figure).lines if line.way.head == 1]
     assert [way.ending for way in ways if marks.took(way)] == [arm]
+
+
+def test_a_wait_whose_time_ran_out_was_left_by_no_other_ending() -> None:
+    marks = Marks({1: Mark.DONE, 5: Mark.DONE}, ended_by={1: TIMED_OUT})
+    for ending in ("received", "satisfied", "ocr.completed"):
+        assert not marks.took(Way(frozenset({5}), head=1, ending=ending))
+    assert marks.took(Way(frozenset({5})))
 
 
 def test_a_failure_and_what_was_undone_and_could_not_be_are_marked() -> None:
