@@ -17,8 +17,8 @@ def command(instance: UUID, dsn: str | None, as_json: bool) -> None:
     """Go on with INSTANCE of the project in this folder, here and now, until it parks or ends.
 
     For an instance that its node left, or that is due and that no node takes up. It ends no wait: one that is not due
-    parks again as it was. One that somebody works on, or that has ended, stays as it is. Ends with 1 where the
-    instance has failed.
+    parks again as it was. One that somebody works on (`flowx inspect` says who), or that has ended, stays as it is.
+    Ends with 1 where the instance has failed.
     """
     import asyncio
 
