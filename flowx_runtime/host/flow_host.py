@@ -95,7 +95,7 @@ class FlowHost:
         capabilities: an instance (or a factory) of every capability class that the plans use. Functions need none.
         journal: where durable flows are kept. The host closes it when it is left.
         clock: by which waits are recorded and deadlines judged.
-        owner: this node's name in leases; unique to the process by default.
+        owner: this node's name in leases, for people: machine and process by default. What makes it unique is added.
         sweep_interval: how often to look for instances that may go on, at most; `None` leaves it to `sweep_once`.
         lease_ttl: how long a node that dies keeps its instances from others.
         drain: how long leaving waits for runs that are under way.
@@ -153,12 +153,14 @@ class FlowHost:
                 f"{type(self._clock).__name__}.now() gives an instant without a time zone, which no stored instant "
                 "can be compared with: return `datetime.now(UTC)`"
             )
-        self._owner = owner or f"{socket.gethostname()}/{os.getpid()}/{uuid4().hex[:8]}"
+        # Of two processes of one name, neither must take the other's leases for its own.
+        self._owner = f"{owner or f'{socket.gethostname()}/{os.getpid()}'}/{uuid4().hex[:8]}"
         self._lease_ttl = lease_ttl
         self._interval = sweep_interval
         self._drain = drain
         self._stopping = asyncio.Event()
         self._loops: list[asyncio.Task[None]] = []
+        self._renewing: asyncio.Task[None] | None = None
         self._under_way = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -205,7 +207,7 @@ class FlowHost:
     async def __aenter__(self) -> FlowHost:
         if self._schedules is not None:
             await self._schedules.try_to_register()
-        if self._journal is not None and self._sweeps is not None and self._interval is not None:
+        if self._journal is not None:
             renewal = Renewal(
                 self._journal,
                 self._engine.held,
@@ -213,10 +215,9 @@ class FlowHost:
                 lease_ttl=self._lease_ttl,
                 on_lost=_tell_nobody if self._telemetry is None else self._telemetry.leases_lost,
             )
-            self._loops = [
-                asyncio.create_task(self._sweeps.run(self._stopping), name="flowx sweeps"),
-                asyncio.create_task(renewal.run(self._stopping), name="flowx lease renewal"),
-            ]
+            self._renewing = asyncio.create_task(renewal.run(), name="flowx lease renewal")
+        if self._sweeps is not None and self._interval is not None:
+            self._loops = [asyncio.create_task(self._sweeps.run(self._stopping), name="flowx sweeps")]
             if self._schedules is not None and self._schedules.is_needed:
                 self._loops.append(asyncio.create_task(self._schedules.run(self._stopping), name="flowx schedules"))
             self._peers.appear()
@@ -249,6 +250,9 @@ class FlowHost:
                 loop.cancel()
             await asyncio.gather(*self._loops, return_exceptions=True)
             self._loops = []
+            if self._renewing is not None:  # a run that takes until now has kept its lease
+                self._renewing.cancel()
+                await asyncio.gather(self._renewing, return_exceptions=True)
             await self._peers.leave(has_leases=bool(self._engine.held))
             if self._journal is not None:
                 await self._journal.close()

@@ -7,11 +7,14 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from typing import Final
 from uuid import UUID
 
 from flowx_runtime.journal.contract import Journal, JournalUnavailable
 
 _LOG = logging.getLogger("flowx.scheduler")
+
+_SHORTEST_PAUSE: Final = 0.05
 
 
 class Renewal:
@@ -46,14 +49,11 @@ class Renewal:
             self._on_lost(len(lost))
         return lost
 
-    async def run(self, stopping: asyncio.Event) -> None:
-        """Renew until told to stop."""
-        while not stopping.is_set():
+    async def run(self) -> None:
+        """Renew until cancelled."""
+        while True:
             try:
                 await self.renew_once()
             except JournalUnavailable as unavailable:
                 _LOG.warning("leases could not be renewed: %s", unavailable)
-            try:
-                await asyncio.wait_for(stopping.wait(), self._lease_ttl.total_seconds() / 6)
-            except TimeoutError:
-                continue
+            await asyncio.sleep(max(self._lease_ttl.total_seconds() / 6, _SHORTEST_PAUSE))

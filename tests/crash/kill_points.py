@@ -27,9 +27,10 @@ READS: Final = frozenset(
         "once_records",
         "poisoned_events",
         "tell_nodes",
+        "renew",
     }
 )
-"""The statements that change nothing. A step's own transaction is no statement of these, and counted by itself."""
+"""The statements that change nothing, or come by the clock alone. A step's own transaction is no statement of these, and counted by itself."""
 
 
 class KillPoint:

@@ -63,8 +63,7 @@ async def test_a_draining_node_never_takes_back_what_a_peer_has_recovered(databa
     sweeps = {"sweep_interval": timedelta(seconds=0.02), "lease_ttl": timedelta(seconds=0.3)}
     async with await node(database.dsn, database.schema, **sweeps) as leaving:
         instance_id, run = await under_way(database, leaving)
-        async with await node(database.dsn, database.schema) as new:
-            await database.are_present(2)
+        async with await node(database.dsn, database.schema, sweep_interval=None) as new:
             closing = asyncio.create_task(leaving.close())
             await database.comes(leaving._stopping.is_set)
             # Its lease runs out while it drains, and the new one takes it over, goes back and is abandoned in turn.
@@ -130,3 +129,42 @@ async def test_a_node_that_left_is_gone_though_it_was_just_looking_around(databa
         async with await node(database.dsn, database.schema, watching=Watching(interval=timedelta(microseconds=1))):
             await database.are_present(1)
         assert database.rows("select count(*) from flow_node") == [(0,)]
+
+
+async def test_of_two_nodes_of_one_name_the_one_that_leaves_gives_back_its_own_leases_only(
+    database: Database, hangs
+) -> None:
+    """dbos-inc/dbos-transact-py#804: in a rolling restart the old one and the new one are called the same."""
+    async with (
+        await node(database.dsn, database.schema, owner="worker-1", drain=AT_ONCE) as old,
+        await node(database.dsn, database.schema, owner="worker-1") as new,
+    ):
+        await database.are_present(2)
+        instance_id, run = await under_way(database, new)
+        await old.close()
+        await database.are_present(1)
+        assert database.rows("select expires_at > now() from flow_lease") == [(True,)]
+        hangs()
+        await run
+    assert database.effects(instance_id) == ["first", "hang", "last"]
+
+
+@pytest.mark.slow  # a step that is busy for longer than its lease lasts
+@pytest.mark.parametrize("role", ["leaving", "a client without sweeps"])
+async def test_a_step_that_outlasts_its_lease_keeps_it_on_a_node_that(database: Database, hangs, role: str) -> None:
+    """What drains, or only starts flows, works on its instances like any other node."""
+    settings = {"lease_ttl": timedelta(seconds=0.9)} | ({"sweep_interval": None} if role != "leaving" else {})
+    async with (
+        await node(database.dsn, database.schema, **settings) as busy,
+        await node(database.dsn, database.schema, sweep_interval=timedelta(seconds=0.05)),
+    ):
+        instance_id, run = await under_way(database, busy)
+        closing = asyncio.create_task(busy.close()) if role == "leaving" else None
+        await asyncio.sleep(2)  # two leases
+        assert not run.done()
+        hangs()
+        await run
+        if closing is not None:
+            await closing
+    assert database.effects(instance_id) == ["first", "hang", "last"]
+    assert database.rows("select fence from flow_instance") == [(1,)]
