@@ -38,7 +38,7 @@ async def test_a_killed_node_is_taken_over_long_before_its_leases_run_out(databa
 
 @pytest.mark.slow  # waits for leases to run out
 async def test_a_frozen_node_is_fenced_out_and_undoes_nothing(database: Database) -> None:
-    frozen = await Process.start(database.dsn, database.schema, lease_ttl=1.0)
+    frozen = await Process.start(database.dsn, database.schema, lease_ttl=3.0)
     async with await node(database.dsn, database.schema, sweep_interval=OFTEN):
         running = await frozen.run("work.hanging")
         await database.comes(lambda: database.effects(running) == ["first", "hang"])
@@ -57,7 +57,7 @@ async def test_a_node_cut_off_for_longer_than_its_leases_last_is_fenced_out(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HANGS", "yes")
-    short = timedelta(seconds=1)
+    short = timedelta(seconds=2)
     async with (
         Wire(database.dsn, tmp_path) as wire,
         await node(wire.dsn, database.schema, lease_ttl=short, direct=database.dsn) as cut_off,
