@@ -29,6 +29,7 @@ from flowx_runtime.engine.frame import Frame
 from flowx_runtime.engine.guards import Guards
 from flowx_runtime.engine.left_children import may_have_children, stop_children
 from flowx_runtime.engine.live import Live
+from flowx_runtime.engine.long_history import LongHistories
 from flowx_runtime.engine.session import Session
 from flowx_runtime.engine.sub_flow import Children
 from flowx_runtime.engine.unwind import Unwinder
@@ -74,6 +75,7 @@ class Engine:
         self._on_hint = on_hint
         self._detached: set[asyncio.Task[Any]] = set()
         self._held: dict[UUID, float] = {}
+        self.long_histories = LongHistories()
         self._children = Children(self, journal=journal, now=clock.now, plan_for=plan_for)
         self._unwinder = Unwinder(
             clock=clock, capabilities=capabilities, plan_for=plan_for, pause=pause, random=self._random
@@ -144,6 +146,7 @@ class Engine:
                     live=live,
                 )
                 session.caller = caller
+                session.long_histories = self.long_histories
                 session.application = self._application
                 session.depth = 0 if session.parent is None else depth
                 try:

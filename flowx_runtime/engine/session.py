@@ -18,6 +18,7 @@ from flowx_runtime.engine.documents import Documents
 from flowx_runtime.engine.failures import Disowned, SignalArrived
 from flowx_runtime.engine.identity import minted_at
 from flowx_runtime.engine.live import Live
+from flowx_runtime.engine.long_history import LONG, LongHistories
 from flowx_runtime.engine.once.ledger import Ledger
 from flowx_runtime.engine.redaction import may_hold_secrets
 from flowx_runtime.engine.undo import ChildUndo, Undo, is_undo_of_child, undo_of_row
@@ -121,6 +122,8 @@ class Session:
         self._entered: dict[str, set[int]] | None = None
         """By scope, the nodes in it or inside it that have left a row; made when it is first asked for."""
         self._mark_running = False
+        self._length = 0
+        self.long_histories: LongHistories | None = None
         self._writing = asyncio.Lock()
 
     @classmethod
@@ -160,6 +163,7 @@ class Session:
         # due instants would be lost to a crash, so the instance stays parked on them until it parks or ends anew.
         session._mark_running = instance.state is State.SUSPENDED and len(instance.waits) == 1
         session._inbox = list(history.inbox)
+        session._length = len(history.rows)
         for row in history.rows:
             session._remember(row)
         return session
@@ -363,6 +367,9 @@ class Session:
                 raise SignalArrived
             raise Disowned(answer.reason, answer.detail)
         self.cancel_reason = self.cancel_reason or answer.cancel_reason
+        before, self._length = self._length, answer.last_sequence
+        if self._length >= LONG and self.long_histories is not None:
+            self.long_histories.grown(self.plan.flow_id, self.instance_id, before=before, to=self._length)
         # Siblings may have recorded more while this was under way: only what was written is let go.
         del self._rows[: len(rows)], self._events[: len(events)], self._taken[: len(taken)]
         if commit.state is not None:

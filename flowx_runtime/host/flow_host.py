@@ -23,7 +23,7 @@ from flowx_runtime.authoring.vocabulary import Profile
 from flowx_runtime.engine.authority import NotAuthenticated, refusal_at_start
 from flowx_runtime.engine.capabilities import Capabilities
 from flowx_runtime.engine.clock import Clock, Pause, SystemClock, Timers, pause_for_real
-from flowx_runtime.engine.documents import Documents, shown
+from flowx_runtime.engine.documents import VALUE_LIMIT, Documents, shown
 from flowx_runtime.engine.ended import Ended
 from flowx_runtime.engine.engine import Engine
 from flowx_runtime.engine.identity import mint_id, started_id
@@ -111,6 +111,8 @@ class FlowHost:
         publisher: where staged events go while the host is entered; without one they stay staged. The host closes it.
         publishing: how it publishes.
         telemetry: takes traces and measurements, such as `flowx_runtime.telemetry.opentelemetry.OpenTelemetry()`.
+        value_limit: bytes of JSON of the largest value that is stored: an input, a result, a signal, an event. A step
+            whose result is larger fails; a start or a signal that is, is refused.
 
     Raises:
         FlowxError: a plan is stale, a capability instance is missing, given twice or unknown, a schedule or its time
@@ -138,6 +140,7 @@ class FlowHost:
         publisher: Publisher | None = None,
         publishing: Publishing | None = None,
         telemetry: Telemetry | None = None,
+        value_limit: int = VALUE_LIMIT,
     ) -> None:
         self._plans = Plans(plans)
         self._telemetry = telemetry
@@ -146,7 +149,7 @@ class FlowHost:
         )
         calls.check(self._plans.uses())
         self._journal = journal
-        self._documents = Documents(key_ring)
+        self._documents = Documents(key_ring, value_limit)
         self._clock = clock or SystemClock()
         if self._clock.now().utcoffset() is None:
             raise NaiveClock(
@@ -295,6 +298,7 @@ class FlowHost:
         Raises:
             CallerNotAuthenticated: the caller has to sign in.
             CallerNotPermitted: a step needs a permission that the caller lacks.
+            ValueTooLarge: the input is over the host's `value_limit`.
             FlowxError: it cannot start; no step has run.
             JournalUnavailable: the outcome is unknown; with a key, starting again is safe.
         """
@@ -363,6 +367,7 @@ class FlowHost:
         delivery id twice is one delivery.
 
         Raises:
+            ValueTooLarge: it is over the host's `value_limit`.
             FlowxError: it is no signal, or the instance is unknown or has ended.
         """
         declared = signal_declaration(type(message))
@@ -587,7 +592,7 @@ class FlowHost:
             not_runnable[flow_id, version] += count
         published = self.publish_counts
         events = {"published": published.published, "failed": published.failed, "poisoned": published.poisoned}
-        return Counts(not_runnable, self.schedule_counts, events)
+        return Counts(not_runnable, self.schedule_counts, events, self._engine.long_histories.counts)
 
     def can_run(self, claimed: Claimed) -> bool:
         """As `has_plan`; logged once where it has not."""

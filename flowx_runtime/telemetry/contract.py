@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol
 from uuid import UUID
@@ -68,6 +68,8 @@ class Counts:
     """By (flow, what): occurrences of schedules that were `fired`, `skipped` or `lost`."""
     events: Mapping[str, int]
     """Events `published`, tries that `failed`, and events `poisoned`."""
+    long_histories: Mapping[str, int] = field(default_factory=dict)
+    """By flow: instances whose history has passed ten thousand rows."""
 
 
 class Telemetry(Protocol):

@@ -153,6 +153,12 @@ class OpenTelemetry:
             lambda: {(what,): count for what, count in read().events.items()},
             "flowx.outcome",
         )
+        self._observe(
+            "flowx_instance_long_history_total",
+            "Instances whose history has passed ten thousand rows, which are read whenever one goes on.",
+            lambda: {(flow,): count for flow, count in read().long_histories.items()},
+            "flowx.flow.id",
+        )
 
     def _observe(self, name: str, says: str, read: Callable[[], Mapping[K, int]], *labels: str) -> None:
         def observed(_: CallbackOptions) -> Iterable[Observation]:
