@@ -1,11 +1,10 @@
 """A step behind a wait that needs what the journal does not keep.
 
-What it detects: a step after a wait, delay or poll that binds, by type, a contract with `Sensitive`
-members.
+What it detects: a step that binds, by type, a contract with `Sensitive` members, after a wait, delay or poll, or with a
+retry of its own, which waits as well.
 
 Why it matters: without a key ring such members are redacted at rest. A run that goes on after the
-wait reads its values back from the journal, and the step is given "[redacted]", or is refused a value
-that is no text.
+wait reads its values back from the journal, and fails at the step with `flow.value_redacted`.
 
 What it cannot prove: whether the host is given a key ring, with which members are sealed and restored.
 
@@ -18,6 +17,7 @@ from collections.abc import Iterator
 
 from flowx_compiler import model
 from flowx_compiler.check.constructs import constructs
+from flowx_compiler.check.once_steps import steps_of
 from flowx_compiler.findings import Finding, Place, Related
 from flowx_compiler.model import Program
 from flowx_compiler.rules.rule import WARNING, Example, Rule
@@ -51,6 +51,13 @@ flow.step(charge_card)  # <-
 """,
         module=_CARDS,
     ),
+    Example(
+        """\
+flow.step(take_card)
+flow.step(charge_card).with_policy(SAFE_RETRY)  # <-
+""",
+        module=_CARDS,
+    ),
 )
 
 VALID = (
@@ -72,7 +79,10 @@ def check(program: Program) -> Iterator[Finding]:
             match construct:
                 case model.AwaitSignal() | model.Delay() | model.Poll():
                     waited = waited or construct.place
-                case model.Step(request=None, capability=reference) if waited is not None and flow.is_durable:
+                case model.Step(request=None, capability=reference) if flow.is_durable:
+                    waits = waited or _retried(program, construct)
+                    if waits is None:
+                        continue
                     contract = program.contracts.get(reference.capability.request.name)
                     members = [member.name for member in contract.fields if member.is_sensitive] if contract else []
                     if members:
@@ -83,7 +93,19 @@ def check(program: Program) -> Iterator[Finding]:
                             f"the journal does not keep without a key ring",
                             label="redacted when the run goes on",
                             help="do the step before the wait, fetch the value anew, or give the host a key ring",
-                            related=(Related(waited, "the run may go on elsewhere after this"),),
+                            related=(Related(waits, "the run may go on elsewhere after this"),),
                         )
                 case _:
                     pass
+
+
+def _retried(program: Program, step: model.Step) -> Place | None:
+    """Where a step says that it is tried again, itself or in a step inside its capability."""
+    policy = None if step.policy is None else step.policy.policy
+    if policy is not None and policy.retry is not None and policy.retry.attempts != 1:
+        return policy.retry.place
+    for body in steps_of(program, step.capability.capability):
+        for inner in body.steps:
+            if inner.kind == "once" and inner.argument("retry") is not None:
+                return inner.place
+    return None

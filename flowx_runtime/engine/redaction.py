@@ -97,18 +97,23 @@ def marked(annotation: Any, value: object) -> Iterator[tuple[Steps, object]]:
     yield from _marked((annotation,), value, ())
 
 
-def has_holes(value: object) -> bool:
-    """Whether something in a value was redacted and is no text."""
-    return any(isinstance(member, Redacted) for _, member in marked(Any, value))
+def has_holes(value: object, *, in_text: bool = False) -> bool:
+    """Whether something in a value was redacted and is no text; or is a text, if that counts."""
+    return any(isinstance(member, Redacted) or (in_text and member == REDACTED) for _, member in marked(Any, value))
 
 
-def refuse_holes(value: object) -> None:
+def refuse_holes(value: object, *, in_text: bool = False) -> None:
     """Keep a value that lacks a part of itself from being worked with.
+
+    Args:
+        value: what is about to be handed on.
+        in_text: whether a redacted text counts: a step that is done forwards must not send "[redacted]" to a bank; an
+            undo seldom needs what it undid by, and must not stay undone for it.
 
     Raises:
         ValueRedacted: it does.
     """
-    if may_hold_secrets(type(value)) and has_holes(value):
+    if may_hold_secrets(type(value)) and has_holes(value, in_text=in_text):
         _refuse()
 
 

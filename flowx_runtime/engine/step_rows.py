@@ -32,7 +32,7 @@ def request_of(walker: Walker, frame: Frame, node: Step) -> Any:
     if walker.session.journal is None:
         return found  # it never came out of a store
     try:
-        refuse_holes(found)
+        refuse_holes(found, in_text=True)
     except ValueRedacted as redacted:
         raise FlowFailure(stored_error(redacted, (), code=redacted.code)) from redacted
     return found

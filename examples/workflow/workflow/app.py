@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
+from flowx_runtime import KeyRing
 from workflow import capabilities as all_capabilities
 from workflow.capabilities import Department
 from workflow.company import Company
+
+
+def key_ring() -> KeyRing:
+    """What seals the national ids at rest. This one is for trying it out: a real key comes from a secret store."""
+    return KeyRing({"demonstration": sha256(b"not a secret").digest()}, current="demonstration")
 
 
 def capabilities(company: Company | None = None) -> list[object]:

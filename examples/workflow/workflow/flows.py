@@ -74,6 +74,7 @@ class OnboardEmployeeFlow(Flow[OnboardEmployee, OnboardingResult]):
             )
             .default(lambda b: b.fail(UnsupportedEmployment))
         )
+        # flowx: ignore[FLOWX1061] every host of this application has the key ring of `app.py`
         flow.step(CreateIdentity).compensate_with(DisableIdentity).with_policy(DIRECTORY_SERVICE)
         flow.parallel(
             lambda hardware: hardware.step(OrderLaptop).compensate_with(CancelLaptopOrder),
