@@ -17,6 +17,9 @@ _LOG = logging.getLogger("flowx.nodes")
 _FAR: Final = timedelta(minutes=1)
 """What is parked for longer than this, the sweeps of others find in time by themselves."""
 
+_LAST_WORDS: Final = 5.0
+"""Seconds that hints may take on the way out."""
+
 
 class Peers:
     """The other nodes. Hints gather while one is on its way, so that any number of them costs few statements.
@@ -58,7 +61,8 @@ class Peers:
         if self._presence is None:
             return
         if self._telling is not None:
-            await self._telling
+            await asyncio.wait([self._telling], timeout=_LAST_WORDS)
+            self._telling.cancel()
         keeping, self._keeping = self._keeping, None
         if keeping is not None:  # first, or it would find itself gone and come back
             keeping.cancel()
