@@ -134,3 +134,14 @@ async def test_a_restart_of_the_server_is_nobodys_death(kept_server: EmbeddedSer
         assert database.rows("select count(*) from flow_node") == [(2,)]
         looks_around("0")  # it has not come back for as long as a lease lasts
         assert database.rows("select owner from flow_node") == [("peer",)]
+
+
+@pytest.mark.slow  # starts a process
+async def test_a_node_that_starts_after_the_only_one_died_goes_on_with_what_it_left(database: Database) -> None:
+    """With nobody left to see it die, and looks that are a day apart."""
+    dying = await Process.start(database.dsn, database.schema, lease_ttl=LONG)
+    running = await dying.run("work.hanging")
+    await database.comes(lambda: database.effects(running) == ["first", "hang"])
+    await dying.end()
+    async with await node(database.dsn, database.schema, watching=Watching(interval=timedelta(days=1))):
+        await database.has(running, State.COMPLETED)

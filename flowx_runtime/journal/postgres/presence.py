@@ -163,7 +163,7 @@ class PostgresPresence:
 
     async def _watch(self, connection: Connection, key: int) -> None:
         watching = self._watching
-        rest = watching.interval.total_seconds()
+        rest = 0.0  # whoever starts where a node died goes on with what it left
         while True:
             spread = rest * (1 + self._random.uniform(-_JITTER, _JITTER))
             async for notification in connection.notifies(timeout=spread):
