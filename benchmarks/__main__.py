@@ -28,7 +28,7 @@ from benchmarks.runtime import dbos_peer, idle, in_memory, parking, restart, sig
 from benchmarks.runtime.figure import Figure
 from benchmarks.runtime.machine import machine
 from benchmarks.runtime.sizes import FULL, QUICK, TINY, Size
-from benchmarks.runtime.table import table
+from benchmarks.runtime.table import markdown, table
 
 Part = Callable[[str, Size, "dbos_peer.Dbos | None"], Awaitable[list[Figure]]]
 
@@ -70,6 +70,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer of everything; 10 000 parked instead of 100 000")
     parser.add_argument("--tiny", action="store_true", help="only to see that everything runs")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument("--markdown", action="store_true", help="print them as a table of a page")
     parser.add_argument("--only", help=f"parts, comma-separated: {', '.join(PARTS)}")
     parser.add_argument("--no-peer", action="store_true", help="measure nothing beside DBOS")
     given = parser.parse_args()
@@ -82,7 +83,7 @@ def main() -> None:
     if given.json:
         print(json.dumps({"about": about, "figures": [asdict(figure) for figure in figures]}, indent=2))
     else:
-        print(table(figures))
+        print(markdown(figures) if given.markdown else table(figures))
         print("\n" + "\n".join(f"{name}: {value}" for name, value in about.items()))
         if "DBOS" not in about and not given.no_peer:
             print(dbos_peer.HOW_TO)

@@ -23,6 +23,20 @@ def table(figures: Iterable[Figure]) -> str:
     return "\n".join(_line(row, widths) for row in rows)
 
 
+def markdown(figures: Iterable[Figure]) -> str:
+    """The same for a page: a row for each figure, its notes behind its name."""
+    rows = ["| what | flowx | held to | beside it, and the ratio of flowx to that |", "|---|---|---|---|"]
+    for figure in figures:
+        references = "; ".join(
+            f"{each.name}: {shown(each.measured)} {figure.unit}, **{shown(each.ratio)}**" for each in figure.beside
+        )
+        held = figure.bar + (", missed" if figure.is_held is False else "")
+        measured = f"{shown(figure.measured)} {figure.unit}".strip()
+        note = f" ({figure.note})" if figure.note else ""
+        rows.append(f"| {figure.what} | {measured}{note} | {held} | {references} |")
+    return "\n".join(rows)
+
+
 def _line(row: tuple[str, ...], widths: list[int]) -> str:
     if len(row) == 1:
         return row[0]

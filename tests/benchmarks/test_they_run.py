@@ -14,6 +14,7 @@ from benchmarks.__main__ import PARTS, main, measure
 from benchmarks.runtime.figure import Figure, at_least, at_most, beside, percentile
 from benchmarks.runtime.sizes import TINY
 from benchmarks.runtime.table import table
+from tests.docs.test_comparison_page import lines_shown, without_numbers
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +36,7 @@ async def test_every_part_gives_figures_and_counts_hold() -> None:
     assert {what: seen[what].measured for what in counted} == counted
     assert all(figure.measured >= 0 for figure in seen.values() if figure.unit != "us")
     assert all(line in table(seen.values()) for line in seen)
+    assert {without_numbers(what) for what in seen} <= lines_shown()
 
 
 def test_the_command_prints_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
