@@ -31,7 +31,8 @@ def why_it_stands(
     if instance.state is State.COMPENSATION_FAILED:
         yield from _not_undone(history)
     if not instance.state.is_terminal:
-        yield from map(said_of_pause, pauses)
+        for pause in pauses:
+            yield f"{said_of_pause(pause)}; paused since {moment(pause.paused_at)}"
         if setback is not None:
             yield said_of_setback(setback, around.now)
         if pinned.lacks is not None:

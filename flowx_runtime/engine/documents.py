@@ -65,6 +65,10 @@ class Documents:
         self._key_ring = key_ring
         self._limit = limit
 
+    def keeps_whole(self, contract: type[Any]) -> bool:
+        """Whether all of a value can be read back from its document."""
+        return self._key_ring is not None or not may_hold_secrets(contract)
+
     def stored(self, contract: type[Any], value: object, instance_id: UUID) -> str:
         """The document to keep with an instance.
 

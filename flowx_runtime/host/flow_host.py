@@ -284,7 +284,8 @@ class FlowHost:
 
         With an idempotency key the instance is derived from (flow, tenant, key): a repeated start starts nothing and
         gives the present outcome of the one there is. While the flow is paused the start is accepted, and is
-        `Suspended`: its first step runs when that is over.
+        `Suspended`: its first step runs when that is over. Then it has the input as it was stored: without a key ring,
+        an input with `Sensitive` members is refused instead.
 
         Args:
             plan: the plan, or the flow's id.
@@ -298,6 +299,7 @@ class FlowHost:
         Raises:
             CallerNotAuthenticated: the caller has to sign in.
             CallerNotPermitted: a step needs a permission that the caller lacks.
+            FlowPaused: the flow is paused, and its input would not be kept whole.
             ValueTooLarge: the input is over the host's `value_limit`.
             FlowxError: it cannot start; no step has run.
             JournalUnavailable: the outcome is unknown; with a key, starting again is safe.
@@ -332,6 +334,8 @@ class FlowHost:
                 else started_id(found.flow_id, tenant_id, idempotency_key)
             )
         async with self._work():
+            if not self._documents.keeps_whole(found.input):
+                await self._refuse_what_is_not_kept(found, instance_id)
             now = self._clock.now()
             started = await journal.start(
                 NewInstance(
@@ -509,6 +513,16 @@ class FlowHost:
             await self._proceed(claim)
         else:
             await self._leave_to_peers(claim)
+
+    async def _refuse_what_is_not_kept(self, plan: AnyPlan, instance_id: UUID) -> None:
+        """Let nothing wait for the end of a pause that will lack then what its steps need."""
+        journal = self._any_journal()
+        held = [pause for pause in await journal.pauses() if holds((pause.target,), plan.flow_id)]
+        if held and await journal.read(instance_id) is None:
+            raise FlowPaused(
+                f"{said_of_pause(held[0])}; until then a {plan.input.__name__} would wait without its sensitive "
+                "members: start it afterwards, or give the host a key ring"
+            )
 
     async def _refuse_if_paused(self, instance: InstanceRow) -> None:
         for pause in await self._any_journal().pauses():

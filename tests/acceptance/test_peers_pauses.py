@@ -8,7 +8,18 @@ from typing import Any
 
 import pytest
 
-from flowx_runtime import Completed, Failed, FlowHost, MemoryJournal, StepContext, SubFlowMode, Suspended
+from flowx_runtime import (
+    Completed,
+    Contract,
+    Failed,
+    FlowHost,
+    KeyRing,
+    MemoryJournal,
+    Sensitive,
+    StepContext,
+    SubFlowMode,
+    Suspended,
+)
 from flowx_runtime.host.errors import FlowPaused
 from flowx_runtime.journal.contract import Journal
 from flowx_runtime.journal.pauses import EVERY_FLOW
@@ -139,3 +150,29 @@ async def test_p55_a_deadline_goes_on_counting_while_a_flow_is_paused(
     await host.sweep_once()
     assert world.effects == ["reserve(o)", "free(o)"]
     assert isinstance(await host.outcome(parked), Failed)
+
+
+class Patient(Contract):
+    name: str
+    number: Sensitive[str]
+
+
+async def test_p55_what_would_wait_without_its_sensitive_members_is_refused_unless_there_is_a_key_ring(
+    database: Database, clock: VirtualClock
+) -> None:
+    treating = plan(step(0, "treat", takes=Patient), AwaitSignal(1, "approved", APPROVED, DAY), input=Patient)
+    ada, store, world = Patient(name="ada", number="7"), MemoryJournal(), World()
+    async with node(database, clock, world, treating, journal=store) as host:
+        known = await host.run("order.place", ada, idempotency_key="before")
+        await store.pause("order.place", "the clinic is closed")
+        with pytest.raises(FlowPaused, match="a Patient would wait without its sensitive members: start it afterwards"):
+            await host.run("order.place", ada, idempotency_key="k")
+        assert await host.run("order.place", ada, idempotency_key="before") == known
+        assert len(await store.find(Filter())) == 1
+    sealing = KeyRing({"k1": b"0" * 32}, current="k1")
+    async with node(database, clock, world, treating, journal=store, key_ring=sealing) as host:
+        waiting = await host.run("order.place", ada, idempotency_key="k")
+        await store.unpause("order.place")
+        await host.sweep_once()
+        assert await host.outcome(waiting.instance_id) == Suspended(waiting.instance_id, ("order.approved",))
+    assert world.effects == ["treat(ada)", "treat(ada)"]

@@ -61,7 +61,9 @@ async def test_p07_what_no_longer_reads_is_tried_later_and_later_and_says_why(
         await host.sweep_once()
         (setback,) = await journal.setbacks([parked])
     assert (setback.code, setback.node.startswith("worker/7"), setback.times) == ("instance.unreadable", True, 2)
-    assert setback.detail == "a stored value is no Renamed any more: wording (missing), text (extra_forbidden)"
+    assert setback.detail.startswith("a stored value is no Renamed any more")
+    assert "wording (missing)" in setback.detail
+    assert SECRET not in setback.detail
     assert "could not go on" in caplog.text
     assert SECRET not in caplog.text
 

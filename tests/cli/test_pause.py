@@ -16,7 +16,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from flowx_cli.building import build_project
-from tests.cli.operated import CONSENT, Operator
+from tests.cli.operated import CONSENT, PATIENT, Operator
 
 CLINIC = Path(__file__).parent / "projects" / "clinic"
 
@@ -59,26 +59,27 @@ def test_p55_a_flow_is_paused_seen_to_be_and_goes_on(flowx: Operator) -> None:
     again = flowx("pause", "visit.plan", "--reason", "another")
     assert (again.code, again.out.startswith("it was paused already: visit.plan is paused (the records")) == (0, True)
 
-    waiting = flowx.start("visit.plan")
+    unkept = flowx("run", "visit.plan", "--input", json.dumps(PATIENT))
+    assert (unkept.code, "would wait without its sensitive members" in unkept.err) == (2, True)
     signalled = flowx("signal", parked, "consent.given", "--data", json.dumps(CONSENT), "--json")
     assert (signalled.code, signalled.json["status"]) == (0, "suspended")
-    refused = flowx("resume", waiting)
+    refused = flowx("resume", parked)
     assert (refused.code, "visit.plan is paused (the records are moved)" in refused.err) == (2, True)
 
     listed = {each["instanceId"]: each["paused"] for each in flowx("ps", "--json").json["instances"]}
-    assert (listed[parked], listed[waiting]) == (True, True)
+    assert listed == {parked: True}
     text = flowx("ps").out
-    assert text.count("\n    paused\n") == 2
+    assert text.count("\n    paused\n") == 1
     assert "visit.plan is paused (the records are moved)" in text
-    for instance in (parked, waiting):
-        assert flowx.inspect(instance)["stands"][0].startswith("visit.plan is paused (the records are moved)")
+    (why, *_) = flowx.inspect(parked)["stands"]
+    assert why.startswith("visit.plan is paused (the records are moved)")
+    assert "; paused since 20" in why
     assert "paused     visit.plan is paused (the records are moved)" in flowx("db", "status").out
     (paused,) = flowx("db", "status", "--json").json["paused"]
     assert (paused["target"], paused["reason"]) == ("visit.plan", "the records are moved")
 
     assert flowx("unpause", "visit.plan").out == "visit.plan goes on\n"
     assert flowx("resume", parked, "--json").json["status"] == "completed"
-    assert flowx("resume", waiting, "--json").json["status"] == "suspended"
     assert not any(each["paused"] for each in flowx("ps", "--json").json["instances"])
     assert flowx("db", "status", "--json").json["paused"] == []
 

@@ -72,6 +72,9 @@ def test_the_commands_do_what_the_page_says(site: Site) -> None:
         ids[1],
     )
     site.rows("update flow_instance set wake_at = now() - interval '2 minutes' where instance_id = %s", ids[2])
+    (pause,) = lines("pause")
+    assert site.flowx(*pause).stdout.strip() == BLOCKS["output of", "pause"]
+    assert site.flowx("unpause", pause[1]).returncode == 0
     ((status,),) = [lines("status")]
     assert steady(site.flowx(*status).stdout) == steady(BLOCKS["output of", "status"])
     assert [str(row[0]) for row in site.rows(BLOCKS["sql", "compensation"])] == [ids[1]]

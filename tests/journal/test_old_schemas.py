@@ -207,3 +207,16 @@ async def test_a_user_without_the_right_to_make_a_schema_is_told_so(
         assert "\n" not in str(refused.value)
     finally:
         await connection.execute(f"drop role {user}".encode())
+
+
+async def test_a_host_of_a_version_without_pauses_is_told_that_what_is_paused_is_held(
+    postgres_dsn: str, connection: AsyncConnection[Any], schema: str
+) -> None:
+    journal = await PostgresJournal.open(postgres_dsn, schema=schema)
+    instance_id = await started(journal)
+    await journal.pause("shop.order")
+    cursor = await connection.execute(
+        f"select refusal from {schema}.claim(%s, 'a', '1 minute')".encode(), [instance_id]
+    )
+    assert await cursor.fetchall() == [("lease.held",)]
+    await journal.close()

@@ -94,7 +94,7 @@ class PostgresJournal(
             schema: where the tables are; made when missing.
             migrate: apply missing migrations; without it an older schema is refused.
             pool_size: the most connections to hold, half of them for steps with a transaction of their own; up to
-                three more write steps and renew leases.
+                four more write steps, renew leases, and hear of peers.
             patience: how long a call waits for a connection before the journal counts as unavailable.
             answer_within: how long a call waits for the server's answer before its connection is given up.
             direct_dsn: where a node hears of its peers, on one connection, if `dsn` leads through a pooler that shares
@@ -155,6 +155,8 @@ class PostgresJournal(
     async def claim(self, instance_id: UUID, *, owner: str, ttl: timedelta) -> Claimed | Refused:
         refusal, detail, token, expires_at, history = await self._fetched("claim", [instance_id, owner, ttl])
         if refusal is not None:
+            if detail == Refusal.PAUSED.value:
+                return Refused(Refusal.PAUSED)
             return Refused(Refusal(refusal), detail or "")
         return _claimed(owner, token, expires_at, history)
 

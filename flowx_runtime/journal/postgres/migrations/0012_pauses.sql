@@ -13,7 +13,8 @@ language sql stable as $$
     select array_agg(target) from {schema}.flow_pause
 $$;
 
--- As before, and what is paused is refused before its lease is looked at.
+-- As before, and what is paused is refused before its lease is looked at: as one that is held, which is what a host of
+-- the previous version knows, and with a detail for hosts of this one.
 create or replace function {schema}.claim(
     p_instance uuid, p_owner text, p_ttl interval,
     out refusal text, out detail text, out fencing_token bigint, out expires_at timestamptz, out history json)
@@ -32,9 +33,9 @@ begin
         refusal := 'journal.instance_terminal';
         return;
     end if;
-    select 'flow.paused', p.reason into refusal, detail from {schema}.flow_pause p
-        where p.target in ('*', found_flow, p_instance::text) order by p.paused_at limit 1;
-    if found then
+    if exists (select from {schema}.flow_pause p where p.target in ('*', found_flow, p_instance::text)) then
+        refusal := 'lease.held';
+        detail := 'flow.paused';
         return;
     end if;
     select a.fencing_token, a.expires_at into fencing_token, expires_at
