@@ -13,7 +13,7 @@ from psycopg import AsyncConnection, connect
 
 from benchmarks.flows import DAY, ORDER, WAITING, host_on, new_schema, resting
 from benchmarks.runtime.dbos_peer import NAME, Dbos
-from benchmarks.runtime.figure import Beside, Figure, at_least, at_most, beside
+from benchmarks.runtime.figure import Figure, at_least, at_most, beside
 from benchmarks.runtime.idle import look_at_nodes
 from benchmarks.runtime.sizes import Size
 from benchmarks.runtime.waking import wake_all
@@ -85,9 +85,9 @@ def _rows(dsn: str, query: str) -> tuple[Any, ...]:
     return row
 
 
-def _bytes(dsn: str, schema: str, tables: str = _TABLES) -> int:
+def _bytes(dsn: str, schema: str) -> int:
     query = "select sum(pg_total_relation_size(oid))::bigint from pg_class where relkind = 'r'"
-    return int(_rows(dsn, f"{query} and relnamespace = '{schema}'::regnamespace and relname in {tables}")[0])
+    return int(_rows(dsn, f"{query} and relnamespace = '{schema}'::regnamespace and relname in {_TABLES}")[0])
 
 
 async def measure(dsn: str, size: Size, dbos: Dbos | None) -> list[Figure]:
@@ -99,7 +99,7 @@ async def measure(dsn: str, size: Size, dbos: Dbos | None) -> list[Figure]:
         cpu = 0.0
         async with await host_on(dsn, schema, WAITING, resting(DAY)) as host:
             await bare.connect()
-            empty, bare_empty = _bytes(dsn, schema), _bytes(dsn, schema, "('bare_parked')")
+            empty = _bytes(dsn, schema)
             share = size.parked // size.turns
             bare_share = min(share, 4_000)
             for turn in range(size.turns):
@@ -118,21 +118,20 @@ async def measure(dsn: str, size: Size, dbos: Dbos | None) -> list[Figure]:
         what = "instances parked per second"
         note = f"{cpu * 1000 / count:.2f} ms of this process's CPU each"
         figures.append(at_least(what, median(rates), LEAST_RATE, "/s", beside=tuple(references), note=note))
-        figures += _on_disk(dsn, schema, count, empty, bare_empty, bare_share * size.turns)
+        figures += _on_disk(dsn, schema, count, empty)
         figures += await look_at_nodes(dsn, schema, count, size)
         figures += await wake_all(dsn, schema, count, size, bare, dbos)
         await bare.close()
     return figures
 
 
-def _on_disk(dsn: str, schema: str, count: int, empty: int, bare_empty: int, bare_count: int) -> list[Figure]:
+def _on_disk(dsn: str, schema: str, count: int, empty: int) -> list[Figure]:
     query = f"""select count(*), coalesce(sum(octet_length(input::text)), 0)::bigint,
         (select count(*) from {schema}.flow_lease),
         (select count(*) from {schema}.flow_step) + (select count(*) from {schema}.flow_wait)
         from {schema}.flow_instance where state = 'Suspended'"""
     parked, input_bytes, leases, others = _rows(dsn, query)
     taken = (_bytes(dsn, schema) - empty - input_bytes) / count
-    bare = (_bytes(dsn, schema, "('bare_parked')") - bare_empty) / bare_count - len(_INPUT)
     is_whole = parked == count
     return [
         Figure("rows per parked instance", (parked + others) / count, "", "= 1", is_whole and not others),
@@ -142,6 +141,5 @@ def _on_disk(dsn: str, schema: str, count: int, empty: int, bare_empty: int, bar
             taken,
             MOST_BYTES,
             "bytes",
-            beside=(Beside("a bare row and its two indexes", bare, taken / bare if bare > 0 else float("nan")),),
         ),
     ]
