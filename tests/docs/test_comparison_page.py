@@ -40,7 +40,7 @@ def test_the_command_runs() -> None:
     )
     assert run.returncode in {0, 1}, run.stderr  # 1: a bar was missed
     found = {without_numbers(figure["what"]) for figure in json.loads(run.stdout)["figures"]}
-    assert len(found) == 2
+    assert len(found) == 3
     assert found <= lines_shown()
 
 
