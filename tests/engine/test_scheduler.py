@@ -97,17 +97,20 @@ async def test_leases_of_long_runs_are_renewed_and_lost_ones_are_told(caplog):
         await go_on.wait()
         return Job(job_id="j")
 
-    host = scene.new_host(owner="me", substitutes={"ocr.upload": long})
+    host = scene.new_host(substitutes={"ocr.upload": long})
     run = asyncio.ensure_future(host.run("document.process", ORDER))
     await in_step.wait()
     instance_id = scene.only()
     old = {instance_id: float("-inf")}
-    renewal = Renewal(scene.journal, old, owner="me", lease_ttl=TTL)
+    renewal = Renewal(scene.journal, old, owner=host._owner, lease_ttl=TTL)
     scene.clock.advance(TTL - timedelta(seconds=1))
     assert await renewal.renew_once() == frozenset()
     scene.clock.advance(timedelta(seconds=2))
     assert await scene.journal.live_leases(instance_id) == 1
-    assert await Renewal(scene.journal, {instance_id: float("inf")}, owner="me", lease_ttl=TTL).renew_once() == set()
+    assert (
+        await Renewal(scene.journal, {instance_id: float("inf")}, owner=host._owner, lease_ttl=TTL).renew_once()
+        == set()
+    )
     scene.clock.advance(TTL)
     assert await renewal.renew_once() == {instance_id}
     assert any("was lost" in record.getMessage() for record in caplog.records)
