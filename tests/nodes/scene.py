@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from uuid import UUID, uuid4
 
 import psycopg
@@ -202,8 +202,12 @@ class Database:
 class Process:
     """A node in a process of its own."""
 
+    started: ClassVar[list[Process]] = []
+    """By this test, whether it has come to their end or not."""
+
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
+        self.started.append(self)
 
     @classmethod
     async def start(cls, dsn: str, schema: str, **settings: Any) -> Process:
