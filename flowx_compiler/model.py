@@ -520,6 +520,14 @@ class Lookup(Protocol):
         """The module that defines a qualified name, and the statement."""
         ...
 
+    def module(self, name: str) -> Module | None:
+        """A file of the project by its module name; `None` where the project has none."""
+        ...
+
+    def is_project_module(self, name: str) -> bool:
+        """Whether a qualified name is a module or package of the project."""
+        ...
+
     def is_conditional(self, module: str, name: str) -> bool:
         """Whether which statement binds a name is decided at run time."""
         ...

@@ -16,6 +16,7 @@ from flowx_runtime.plan import FORMAT, InvalidDuration, format_duration, parse_d
 
 _AUTHORING: Final = frozenset({"Merge", "MissedFire", "Profile", "SubFlowMode"})
 """What a plan takes from the authoring surface."""
+_READS_NOTE: Final = "# What it reads besides, and what that meant: a build says when it is retired and this changes."
 
 
 def module_name(flow_id: str, version: str) -> str:
@@ -38,6 +39,7 @@ class _Writer:
     def write(self) -> str:
         assignments = [self._capability_use(capability) for capability in self._model.capabilities]
         body = self._plan()
+        reads = self._reads()
         parts = [
             self._header(),
             *self._imports(),
@@ -45,6 +47,7 @@ class _Writer:
             *self._functions(),
             "" if not self._model.functions else "\n",
             body,
+            *([] if reads is None else ["", reads]),
         ]
         return "\n".join(parts).rstrip("\n") + "\n"
 
@@ -102,6 +105,13 @@ class _Writer:
             lines, is_settled = _definition(function.name, function.definition)
             # The author's own layout is kept where the formatter's is not known; it leaves that alone.
             yield f"\n\n{lines}" if is_settled else f"\n\n# fmt: off\n{lines}\n# fmt: on"
+
+    def _reads(self) -> str | None:
+        """What the plan reads of the project and what it meant, for builds that find it retired."""
+        if not self._model.reads:
+            return None
+        entries = [sequence([text(name), text(fingerprint)]) for name, fingerprint in self._model.reads]
+        return f"{_READS_NOTE}\n{lay_out('READS: Final = ', sequence(entries))}"
 
     def _plan(self) -> str:
         model = self._model

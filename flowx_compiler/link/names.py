@@ -72,6 +72,10 @@ class Names:
         self._sources = sources
         self._scopes: dict[str, Scope] = {}
 
+    def module(self, name: str) -> Module | None:
+        """A file of the project by its module name; `None` where the project has none."""
+        return self._sources.module(name)
+
     def scope(self, module: str) -> Scope:
         """The names that a module of the project binds."""
         if module not in self._scopes:

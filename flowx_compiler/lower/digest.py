@@ -32,6 +32,7 @@ def digest(model: plan.PlanModel, published: Published) -> str:
             name: _contract_digest(published, name, told)
             for name, told in published.told(_held(model, published)).items()
         },
+        "reads": {name: meant.fingerprint for name, meant in model.decides.items() if meant.text},
     }
     text = json.dumps(canonical, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
@@ -103,6 +104,8 @@ def _capability(capability: Capability) -> list[object]:
         _major(capability.version),
         _contract_name(capability.request),
         _contract_name(capability.result),
+        capability.idempotent,
+        capability.side_effects,
     ]
 
 
@@ -119,6 +122,7 @@ def _policy(step: plan.Step) -> object:
             else (facts.compensation_retry.attempts, facts.compensation_retry.backoff)
         ),
         facts.kinds,
+        step.fallback,
     ]
 
 

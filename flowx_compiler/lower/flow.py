@@ -13,14 +13,16 @@ from flowx_compiler.lower.canonical import local_names
 from flowx_compiler.lower.digest import digest
 from flowx_compiler.lower.layout import Layout
 from flowx_compiler.lower.lift import Lifter
-from flowx_compiler.lower.plan_model import FailureEmit, PlanModel
+from flowx_compiler.lower.meaning import References
+from flowx_compiler.lower.plan_model import Fail, FailureEmit, Node, PlanModel
+from flowx_compiler.lower.reach import reached
 from flowx_compiler.lower.spelling import RESERVED, Spelling
 from flowx_compiler.model import Contract, DataFunction, Flow, Program, TypeExpr
 
 RUNTIME_NAMES = (
     "AwaitSignal", "Branch", "CapabilityUse", "ContractUse", "Delay", "Emit", "EventUse", "Fail", "FailureEmit",
     "Final", "FlowContext", "ForEach", "Jump", "Merge", "MissedFire", "PLAN", "Parallel", "Plan", "Poll", "Profile",
-    "Schedule", "SignalUse", "Step", "SubFlow", "SubFlowMode", "Switch", "annotations", "duration",
+    "READS", "Schedule", "SignalUse", "Step", "SubFlow", "SubFlowMode", "Switch", "annotations", "duration",
 )  # fmt: skip
 """What a plan module may define or import for itself; an author's name that is the same gets another spelling."""
 
@@ -54,6 +56,9 @@ def lower(program: Program, flow: Flow) -> PlanModel:
     contracts = _contracts(program, flow, capabilities)
     for contract in contracts:
         lifter.type_text(TypeExpr(contract.name))
+    held = References(frozenset((*(contract.name for contract in contracts), *_held(flow, nodes, capabilities))))
+    decides = reached(program, lifter.decides | held)
+    kept = reached(program, lifter.decides | lifter.imports | held)
     lowered = PlanModel(
         flow=flow.name,
         module=flow.module,
@@ -75,9 +80,21 @@ def lower(program: Program, flow: Flow) -> PlanModel:
         functions=tuple(lifter.functions),
         imports=spelling.imports,
         spelling=spelling.names,
+        decides=decides,
+        reads=tuple((name, meant.fingerprint) for name, meant in kept.items() if meant.text and not meant.is_data),
         digest="",
     )
     return replace(lowered, digest=digest(lowered, Published.of(program)))
+
+
+def _held(flow: Flow, nodes: tuple[Node, ...], capabilities: tuple[model.Capability, ...]) -> Iterator[str]:
+    """What values of a flow are of that is no contract, and the errors that it ends with."""
+    sides = [side for capability in capabilities for side in (capability.request, capability.result)]
+    for type_ in (flow.input, flow.output, *sides):
+        yield from _names_in(type_)
+    for node in nodes:
+        if isinstance(node, Fail):
+            yield node.error
 
 
 def _functions(flow: Flow) -> Iterator[DataFunction]:

@@ -86,9 +86,7 @@ class Layout:
         request = None
         if step.request is not None:
             request = self._lifter.lift(step.request, f"request_{index}", capability.request)
-        policy = None
-        if step.policy is not None:
-            policy = self._lifter.fragment(step.policy.value, None)
+        policy, fallback = (None, None) if step.policy is None else self._lifter.policy(step.policy)
         return plan.Step(
             index=index,
             name=self.name(step.label.text if step.label is not None else capability.id),
@@ -97,6 +95,7 @@ class Layout:
             compensation=None if step.compensation is None else self._use(step.compensation.capability),
             policy=policy,
             policy_facts=None if step.policy is None else step.policy.policy,
+            fallback=fallback,
         )
 
     def _when(self, index: int, when: model.When) -> None:
@@ -174,7 +173,7 @@ class Layout:
             self._text(poll.signal.contract)
         self._nodes.append(None)
         capability = self._use(poll.capability.capability)
-        self._nodes.append(plan.Step(index + 1, self.name(capability.id), capability, None, None, None, None))
+        self._nodes.append(plan.Step(index + 1, self.name(capability.id), capability, None, None, None, None, None))
         target = None
         if poll.on_timeout is not None:
             self._sequence(poll.on_timeout)

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from flowx_compiler.link.free_names import free_names
 from flowx_compiler.lower.canonical import canonical, canonical_expression
+from flowx_compiler.lower.fallbacks import fallback_of
+from flowx_compiler.lower.meaning import References, references
 from flowx_compiler.lower.plan_model import Definition, Fragment, Lifted
 from flowx_compiler.lower.source_text import reindented, slice_text
 from flowx_compiler.lower.spelling import RESERVED, Spelling, type_text
-from flowx_compiler.model import DataFunction, Program, TypeExpr, Value
+from flowx_compiler.model import DataFunction, PolicyReference, Program, TypeExpr, Value
 from flowx_compiler.syntax import LEAVES, Attribute, Block, Class, Expr, Function, Import, Lambda, Name, Span, Stmt
 
 
@@ -21,13 +23,19 @@ class Lifter:
         self._spelling = spelling
         self.context = context
         self.functions: list[Lifted] = []
+        self.decides = References()
+        """What the code reads, whose meaning the digest covers."""
+        self.imports = References()
+        """What the plan reads besides: its value is in the digest already, and a retired plan still imports it."""
         self._imported: dict[str, frozenset[str]] = {}
 
     def lift(self, function: DataFunction, name: str, result: TypeExpr) -> Lifted:
         """The function as the plan module has it: imported where it is named at module level, else moved there."""
         syntax = function.syntax
         meaning = canonical(syntax, lambda local: self._qualified(function.module, local))
+        self.decides |= references(self._program, function.module, syntax)
         if function.name is not None:
+            self.imports |= References(frozenset((function.name,)))
             return Lifted(self._spelling.name(function.name, home=function.module), meaning)
         replacements = self._replacements(function.module, syntax)
         lines = self._program.modules[function.module].lines
@@ -47,10 +55,30 @@ class Lifter:
     def fragment(self, value: Value, folded: object) -> Fragment:
         """An expression of the author's: it stays one, so that a constant is read where the author keeps it."""
         text = self._text(value.module, value.syntax)
+        read = references(self._program, value.module, Lambda((), value.syntax, value.syntax.span))
         if folded is not None:
+            self.imports |= read
             return Fragment(text, ascii(folded))
+        self.decides |= read
         spelt = canonical_expression(value.syntax, lambda local: self._qualified(value.module, local))
         return Fragment(text, spelt)
+
+    def policy(self, reference: PolicyReference) -> tuple[Fragment, str | None]:
+        """A policy set, and what its fallback says: of the rest, the digest has the facts."""
+        value = reference.value
+        read = references(self._program, value.module, Lambda((), value.syntax, value.syntax.span))
+        spelt = canonical_expression(value.syntax, lambda local: self._qualified(value.module, local))
+        text = Fragment(self._text(value.module, value.syntax), spelt)
+        if not reference.policy.is_readable:
+            self.decides |= read
+            return text, None
+        self.imports |= read
+        fallback = fallback_of(self._program, value.module, value.syntax)
+        if fallback is None:
+            return text, None
+        home, expression = fallback
+        self.decides |= references(self._program, home, Lambda((), expression, expression.span))
+        return text, canonical_expression(expression, lambda local: self._qualified(home, local))
 
     def type_text(self, type_: TypeExpr) -> str:
         """A type as the plan module spells it."""

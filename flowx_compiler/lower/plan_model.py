@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias, assert_never
 
+from flowx_compiler.lower.meaning import Meaning
 from flowx_compiler.model import (
     Capability,
     Contract,
@@ -78,6 +79,8 @@ class Step:
     compensation: Capability | None
     policy: Fragment | None
     policy_facts: Policy | None
+    fallback: str | None
+    """What the policy's fallback means, where the rest of it is told by facts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,4 +272,8 @@ class PlanModel:
     imports: tuple[Import, ...]
     spelling: dict[str, str]
     """How the module spells each qualified name it imports."""
+    decides: Mapping[str, Meaning]
+    """Everything of the project that its code can reach, by qualified name."""
+    reads: tuple[tuple[str, str], ...]
+    """What it keeps reading of the project when it is retired: qualified name and fingerprint."""
     digest: str

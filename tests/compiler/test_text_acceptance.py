@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -181,6 +182,6 @@ def test_c10_generated_text_names_no_time_version_of_tools_or_place(linked: Call
     program = linked(app=SETS)
     plans = [lower(program, flow) for flow in program.flows.values()]
     for text in (emit_plan(plans[0]), emit_manifest("app", program, plans)):
-        assert "202" not in text.replace(plans[0].digest, "")
+        assert "202" not in re.sub(r'"[0-9a-f]{16,64}"', "", text)
         assert str(ROOT) not in text
         assert sys.version.split()[0] not in text

@@ -1,4 +1,4 @@
-"""A plan's digest moves with the shape of every contract it holds values of, and not with what is said about them."""
+"""A plan's digest moves with the shape of every contract it holds values of and with its code, not with words on it."""
 
 from __future__ import annotations
 
@@ -62,19 +62,14 @@ def digest(models: str = MODELS) -> str:
 COSMETIC = {
     "a docstring": ('"""A seal."""', '"""Another."""'),
     "a description": ('description="words"', 'description="more", title="Name", examples=["a"]'),
-    "a default's value": ('default="x"', 'default="y"'),
+    "another spelling of a default": (' = Field(default="x", description="words")', " = 'x'"),
     "the order of members": (
         "    number: int\n    color: Color = Color.RED\n",
         "    color: Color = Color.RED\n    number: int\n",
     ),
-    "the name of a member of an enumeration": ("RED", "CRIMSON"),
     "another spelling": ("Note | None", "None | Note"),
     "a constant written out": ("max_length=LONGEST", "max_length=9"),
     "a method": ("    number: int\n", "    number: int\n\n    def total(self) -> int:\n        return 1\n\n"),
-    "a validator that refuses more": (
-        "    inside: T\n",
-        "    inside: T\n\n    @field_validator('inside')\n    def f(cls, v):\n        return v\n",
-    ),
 }
 SHAPE = {
     "a member of a nested contract": ("    number: int\n", "    number: str\n"),
@@ -90,6 +85,13 @@ SHAPE = {
     "members that are refused": ("class Seal(BaseModel):", "class Seal(BaseModel, extra='forbid'):"),
     "the type of a member left opaque": ("    raw: int = 0\n", "    raw: str = ''\n"),
     "a validator that runs before": ('"raw", mode="before"', '"raw", "name", mode="before"'),
+    "a default's value": ('default="x"', 'default="y"'),
+    "the member of an enumeration that is a default": ("RED", "CRIMSON"),
+    "a validator that refuses more": (
+        "    inside: T\n",
+        "    inside: T\n\n    @field_validator('inside')\n    def f(cls, v):\n        return v\n",
+    ),
+    "what a validator does": ("return value", "return value or 1"),
 }
 
 

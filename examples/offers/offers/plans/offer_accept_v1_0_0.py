@@ -70,7 +70,7 @@ PLAN: Final[Plan[OfferToAccept, AcceptedOffer]] = Plan(
     format=1,
     flow_id="offer.accept",
     version="1.0.0",
-    digest="3474ca056550966da58a7a65cec929c67e1c2713b94ad77b64c57d0685091f6f",
+    digest="f7450a13dd53f2eb27d2633567b0555c1fc688366a6ebf0189224599757538a5",
     profile=Profile.DURABLE,
     owner="people-ops",
     deadline=duration("P30D"),
@@ -106,4 +106,10 @@ PLAN: Final[Plan[OfferToAccept, AcceptedOffer]] = Plan(
     ),
     returns=returns,
     routes=(Route(method="POST", path="/api/v1/offers"),),
+)
+
+# What it reads besides, and what that meant: a build says when it is retired and this changes.
+READS: Final = (
+    ("offers.waits.COUNTERSIGNATURE", "b08a3b2408d2ceb1"),
+    ("offers.waits.SETTLING", "b47eff2557136904"),
 )

@@ -107,7 +107,7 @@ PLAN: Final[Plan[SubmitDocument, DocumentResult]] = Plan(
     format=1,
     flow_id="document.process",
     version="1.0.0",
-    digest="22e97c3ad2c377cc8136097427d5ff16877778442f1a1ce2877d7818d3b3cb89",
+    digest="b2728287492006eaf914ce071394bf7a0c4ae1b3ede7428094bfc2b16583faa4",
     profile=Profile.DURABLE,
     owner="documents",
     deadline=duration("PT6H"),
@@ -158,4 +158,11 @@ PLAN: Final[Plan[SubmitDocument, DocumentResult]] = Plan(
     ),
     returns=returns,
     routes=(Route(method="POST", path="/api/v1/documents", idempotent=True),),
+)
+
+# What it reads besides, and what that meant: a build says when it is retired and this changes.
+READS: Final = (
+    ("polling.contracts.OcrStatus.is_terminal", "05fdca3b15b03d13"),
+    ("polling.waits.OCR_BUDGET", "1521421b47e07237"),
+    ("polling.waits.OCR_POLLING", "4f43615ffd57b8ba"),
 )

@@ -279,7 +279,7 @@ PLAN: Final[Plan[OnboardEmployee, OnboardingResult]] = Plan(
     format=1,
     flow_id="employee.onboard",
     version="2.0.0",
-    digest="76f8bb66dad0f9701a09bf5fc251c5b102fe37d90cdcd7e491ad9f5905ef2e43",
+    digest="a70fad63e7c14e7fb7b4c98ea4dfa481fade8ff455d0da8c78f24f01cb18f636",
     profile=Profile.DURABLE,
     owner="people-ops",
     deadline=duration("PT1M"),
@@ -396,4 +396,11 @@ PLAN: Final[Plan[OnboardEmployee, OnboardingResult]] = Plan(
     ),
     returns=returns,
     routes=(Route(method="POST", path="/api/v1/onboarding", idempotent=True),),
+)
+
+# What it reads besides, and what that meant: a build says when it is retired and this changes.
+READS: Final = (
+    ("workflow.contracts.EmploymentType.CONTRACTOR", "13668defa125cb08"),
+    ("workflow.contracts.EmploymentType.PERMANENT", "e1f019b2d07c5d35"),
+    ("workflow.policies.DIRECTORY_SERVICE", "a55f779d7d3e3eed"),
 )

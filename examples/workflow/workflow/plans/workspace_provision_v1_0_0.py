@@ -73,7 +73,7 @@ PLAN: Final[Plan[ProvisionWorkspace, WorkspaceReady]] = Plan(
     format=1,
     flow_id="workspace.provision",
     version="1.0.0",
-    digest="598dd62563de82e0157e00a0ea9d39a8e61c7e466ee97eb543b565229b12e3ed",
+    digest="1ce5a8841bfc8a6bb8720dfbc9868070ead0160f6f252bcd8b2002e249616a2c",
     profile=Profile.DURABLE,
     owner="facilities",
     deadline=duration("PT20S"),
@@ -102,3 +102,6 @@ PLAN: Final[Plan[ProvisionWorkspace, WorkspaceReady]] = Plan(
     ),
     returns=returns,
 )
+
+# What it reads besides, and what that meant: a build says when it is retired and this changes.
+READS: Final = (("workflow.policies.FACILITIES_UNDO", "863c216629dc27a5"),)
