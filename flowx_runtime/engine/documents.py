@@ -9,15 +9,19 @@ holds those members, sealed, by where they belong::
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence, Sequence, Set
+from itertools import islice
 from typing import Annotated, Any, ClassVar, Final, get_args, get_origin
 from uuid import UUID
 
-from pydantic import BaseModel, RootModel
+from pydantic import BaseModel, RootModel, ValidationError
 from pydantic_core import from_json, to_json
 
 from flowx_runtime.authoring.errors import FlowxError
-from flowx_runtime.engine.codec import decode, encode
+from flowx_runtime.engine.codec import decode, encode, encode_plain
+from flowx_runtime.engine.comparison import difference
+from flowx_runtime.engine.declared import place_in
 from flowx_runtime.engine.key_ring import KeyMissing, KeyRing
+from flowx_runtime.engine.plain import PlainContracts
 from flowx_runtime.engine.redaction import (
     REDACTED,
     Redacted,
@@ -32,6 +36,7 @@ from flowx_runtime.engine.redaction import (
 
 _SEALED: Final = "flowx.sealed/1"
 _VALUE: Final = "value"
+_MOST_PLACES: Final = 5
 
 _PLAIN: Final[Mapping[Any, Any]] = {
     Sequence: list,
@@ -53,6 +58,21 @@ class ValueTooLarge(FlowxError):
     code: ClassVar[str] = "flow.value_too_large"
 
 
+class ValueNotKept(FlowxError):
+    """A value would not come back from its document as what it is."""
+
+    code: ClassVar[str] = "flow.value_not_kept"
+
+
+class ValueUnreadable(FlowxError, ValueError):
+    """A stored value does not fit its contract, here and today."""
+
+    code: ClassVar[str] = "instance.unreadable"
+
+
+_PLAIN_CONTRACTS: Final = PlainContracts()
+
+
 class Documents:
     """Writes and reads the documents of one host.
 
@@ -70,9 +90,10 @@ class Documents:
         return self._key_ring is not None or not may_hold_secrets(contract)
 
     def stored(self, contract: type[Any], value: object, instance_id: UUID) -> str:
-        """The document to keep with an instance.
+        """The document to keep with an instance; the value comes back from it as what it is.
 
         Raises:
+            ValueNotKept: it would not.
             ValueTooLarge: it is over the limit.
         """
         return self.within_limit(contract.__name__, self._stored(contract, value, instance_id))
@@ -93,9 +114,10 @@ class Documents:
         return text
 
     def _stored(self, contract: type[Any], value: object, instance_id: UUID) -> str:
+        text = _kept(contract, value)
         if not may_hold_secrets(contract):
-            return encode(contract, value)
-        tree, hidden = _hide(contract, value)
+            return text
+        tree, hidden = _hide(contract, value, text)
         if self._key_ring is None or not hidden:
             return _text({_SEALED: {}, _VALUE: tree} if _is_envelope(tree) else tree)
         sealed = {
@@ -109,9 +131,17 @@ class Documents:
         """The value of a stored document; where a member that is no text was redacted, `Redacted` stands for it.
 
         Raises:
-            ValueError: the document does not fit the contract.
+            ValueUnreadable: the document does not fit the contract.
             FlowxError: a sealed member cannot be opened.
         """
+        try:
+            return self._restored(contract, text, instance_id)
+        except FlowxError:
+            raise
+        except Exception as error:  # validators are the author's code
+            raise _unreadable(contract, error) from error
+
+    def _restored(self, contract: type[Any], text: str, instance_id: UUID) -> Any:
         if not may_hold_secrets(contract) or (REDACTED not in text and _SEALED not in text):
             return decode(contract, text)
         tree = from_json(text)
@@ -140,7 +170,7 @@ class Documents:
         """The document that leaves: sensitive members are redacted, with a key ring or without."""
         if not may_hold_secrets(contract):
             return encode(contract, value)
-        return _text(_hide(contract, value)[0])
+        return _text(_hide(contract, value, encode(contract, value))[0])
 
     def _open(self, sealed: str, context: str) -> str:
         if self._key_ring is None:
@@ -159,6 +189,56 @@ def shown(text: str) -> str:
     return _text(tree[_VALUE]) if _is_envelope(tree) else text
 
 
+def _kept(contract: type[Any], value: object) -> str:
+    """The JSON of a value, from which the value comes back as what it is.
+
+    Raises:
+        ValueNotKept: it would not, or cannot be written at all.
+    """
+    if _PLAIN_CONTRACTS.is_plain(contract, value):
+        plain = encode_plain(contract, value)
+        if plain is not None:
+            return plain
+    try:
+        text = encode(contract, value)
+    except Exception as error:  # serializers are the author's code
+        raise ValueNotKept(f"this {contract.__name__} cannot be written as JSON: {_reason(error)}") from error
+    try:
+        found = _rebuilt(contract, from_json(text)) if REDACTED in text else decode(contract, text)
+    except Exception as error:
+        raise ValueNotKept(
+            f"this {contract.__name__} is written as JSON that it does not take back{_at(contract, error)}: "
+            "give its members types and names that JSON keeps"
+        ) from error
+    place = difference(value, found)
+    if place is not None:
+        member = f"its member {'.'.join(place_in(contract, place))}" if place else "it"
+        raise ValueNotKept(
+            f"this {contract.__name__} does not come back from JSON as what it is, {member} would change: "
+            "give it a type that JSON keeps, without a validator or serializer that changes what it is given"
+        )
+    return text
+
+
+def _unreadable(contract: type[Any], error: Exception) -> ValueUnreadable:
+    return ValueUnreadable(f"a stored value is no {contract.__name__} any more{_at(contract, error)}")
+
+
+def _at(contract: type[Any], error: Exception) -> str:
+    """Where a document does not fit, and by which rule: neither is part of it."""
+    if not isinstance(error, ValidationError):
+        return ""
+    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    places = (f"{'.'.join(place_in(contract, each['loc'])) or 'the value'} ({each['type']})" for each in problems)
+    return f", at {', '.join(islice(places, _MOST_PLACES))}"
+
+
+def _reason(error: Exception) -> str:
+    """Why nothing was written. What a serializer of the author's says may hold the value."""
+    said = str(error).partition("\n")[0]
+    return "a serializer failed" if "calling function" in said else said.rpartition("Error: ")[2]
+
+
 def _text(tree: Any) -> str:
     return to_json(tree).decode()
 
@@ -175,9 +255,9 @@ def _context(instance_id: UUID, contract: type[Any], place: str) -> str:
     return f"flowx.sealed/1|{instance_id}|{contract.__qualname__}|{place}"
 
 
-def _hide(contract: type[Any], value: object) -> tuple[Any, dict[str, Any]]:
+def _hide(contract: type[Any], value: object, text: str) -> tuple[Any, dict[str, Any]]:
     """The document with placeholders, and what they stand for by place."""
-    tree = from_json(encode(contract, value))
+    tree = from_json(text)
     hidden: dict[str, Any] = {}
     for steps, _ in marked(contract, value):
         place = _place(tree, steps)

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from flowx_runtime.authoring.errors import FlowError, FlowxError
 from flowx_runtime.authoring.vocabulary import Category
-from flowx_runtime.engine.documents import ValueTooLarge
+from flowx_runtime.engine.documents import ValueNotKept, ValueTooLarge
 from flowx_runtime.engine.redaction import NEEDS_KEY_RING, Redacted, ValueRedacted, redact
 from flowx_runtime.journal.records import Delivery, Refusal, StepRow, StoredError
 
@@ -74,7 +74,7 @@ def stored_error(error: Exception, values: Iterable[object], *, code: str) -> St
         return StoredError(error.code or UNHANDLED, error.category.value, redact(str(error), values))
     if _met_a_hole(error):
         error = ValueRedacted(NEEDS_KEY_RING)
-    if isinstance(error, ValueMissing | ValueRedacted | ValueTooLarge):
+    if isinstance(error, ValueMissing | ValueRedacted | ValueTooLarge | ValueNotKept):
         code = error.code
     text = _text(error)
     detail = f"{type(error).__name__}: {text}" if text else type(error).__name__

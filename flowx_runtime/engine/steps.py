@@ -11,6 +11,7 @@ from flowx_runtime.authoring.policies import Retry
 from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine.authority import refusal
 from flowx_runtime.engine.degraded import degrade
+from flowx_runtime.engine.documents import ValueNotKept
 from flowx_runtime.engine.failures import Disowned, FlowFailure, stored_error
 from flowx_runtime.engine.frame import Frame, Moved, Waits
 from flowx_runtime.engine.invocation import Answer, OpenTransaction, invoke, refuse_if_parked, told, wrong_result
@@ -95,6 +96,7 @@ async def _answer(walker: Walker, frame: Frame, node: Step, scope: str) -> Waits
     retry = None if node.policy is None else node.policy.retry
     known = session.failed.get(key)
     if known is None:
+        _refuse_caller(walker, node)  # whoever it is held back for is gone when its turn comes
         waits = await wait_for_a_turn(walker, node, scope)
         if waits:
             return waits
@@ -144,15 +146,14 @@ def _due_after(failed: StepRow, retry: Retry | None, *, recorded: datetime | Non
 
 def is_retried(retry: Retry | None, attempts: int, error: StoredError) -> bool:
     """Whether a policy tries again after this attempt."""
+    if error.code == ValueNotKept.code:
+        return False  # the work is done, and its contract will be no other
     return retry is not None and attempts < retry.attempts and error.category in _MAY_PASS
 
 
 async def _attempt(walker: Walker, frame: Frame, node: Step, scope: str) -> FlowFailure | None:
     session, use = walker.session, node.capability
-    if session.caller is not None:
-        refused = refusal(use, session.caller)
-        if refused is not None:
-            raise FlowFailure(stored_error(refused, (), code=refused.code))
+    _refuse_caller(walker, node)
     request = request_of(walker, frame, node)
     await session.flush()
     walker.check_cancelled()
@@ -168,6 +169,13 @@ async def _attempt(walker: Walker, frame: Frame, node: Step, scope: str) -> Flow
     if use.result is not None:
         frame.bag.put(use.result, answer.value)
     return None
+
+
+def _refuse_caller(walker: Walker, node: Step) -> None:
+    caller = walker.session.caller
+    refused = None if caller is None else refusal(node.capability, caller)
+    if refused is not None:
+        raise FlowFailure(stored_error(refused, (), code=refused.code))
 
 
 async def _attempt_in_journal(

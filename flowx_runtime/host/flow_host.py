@@ -48,7 +48,7 @@ from flowx_runtime.host.errors import (
     ProfileIsNotDurable,
     UnknownInstance,
 )
-from flowx_runtime.host.given import checked_id, checked_text, written
+from flowx_runtime.host.given import checked_id, checked_text
 from flowx_runtime.host.occurrences import OccurrenceStarts, scheduled_in
 from flowx_runtime.host.outcome import Compensation, Completed, Failed, Outcome, Suspended
 from flowx_runtime.host.peers import Peers
@@ -300,6 +300,7 @@ class FlowHost:
             CallerNotAuthenticated: the caller has to sign in.
             CallerNotPermitted: a step needs a permission that the caller lacks.
             FlowPaused: the flow is paused, and its input would not be kept whole.
+            ValueNotKept: the input would not come back from JSON as what it is.
             ValueTooLarge: the input is over the host's `value_limit`.
             FlowxError: it cannot start; no step has run.
             JournalUnavailable: the outcome is unknown; with a key, starting again is safe.
@@ -343,7 +344,7 @@ class FlowHost:
                     flow_id=found.flow_id,
                     flow_version=found.version,
                     plan_digest=found.digest,
-                    input=written(self._documents, found.input, input, instance_id),
+                    input=self._documents.stored(found.input, input, instance_id),
                     deadline_at=None if found.deadline is None else now + found.deadline,
                     correlation_id=correlation_id,
                     tenant_id=tenant_id,
@@ -371,6 +372,7 @@ class FlowHost:
         delivery id twice is one delivery.
 
         Raises:
+            ValueNotKept: it would not come back from JSON as what it is.
             ValueTooLarge: it is over the host's `value_limit`.
             FlowxError: it is no signal, or the instance is unknown or has ended.
         """
@@ -379,7 +381,7 @@ class FlowHost:
             raise NotASignal(f"{type(message).__qualname__} is no signal: declare it with @signal")
         journal = self._any_journal()
         checked_text("delivery id", delivery_id)
-        payload = written(self._documents, type(message), message, checked_id(instance_id))
+        payload = self._documents.stored(type(message), message, checked_id(instance_id))
         delivery = Delivery(delivery_id or uuid4().hex, declared.id, payload)
         async with self._work():
             refused = await journal.deliver(instance_id, delivery)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-from flowx_runtime.engine.documents import Documents
 from flowx_runtime.host.errors import NotAnInstanceId, NotStorableText
 
 LONGEST_NAME: Final = 512
@@ -39,17 +38,3 @@ def checked_text(what: str, given: str | None) -> None:
         raise NotStorableText(f"the {what} has a NUL character, which PostgreSQL does not store: leave it out")
     if not given.isascii() and any("\ud800" <= character <= "\udfff" for character in given):
         raise NotStorableText(f"the {what} has half a surrogate pair, which is no character: leave it out")
-
-
-def written(documents: Documents, contract: type[Any], value: Any, instance_id: UUID) -> str:
-    """The document of what a caller gave.
-
-    Raises:
-        NotStorableText: JSON cannot carry it.
-        ValueTooLarge: it is over the host's limit.
-    """
-    try:
-        return documents.stored(contract, value, instance_id)
-    except ValueError as unwritable:  # what pydantic and the codecs raise
-        reason = str(unwritable).rpartition("Error: ")[2].splitlines()[0]
-        raise NotStorableText(f"the {contract.__name__} cannot be written as JSON: {reason}") from unwritable

@@ -73,7 +73,9 @@ def create_app(
         return JSONResponse(document)
 
     routes.append(HttpRoute("/openapi.json", describe, methods=["GET"]))
-    return Starlette(routes=routes, exception_handlers=_handlers())
+    app = Starlette(routes=routes, exception_handlers=_handlers())
+    app.router.redirect_slashes = False  # a path with a slash more is another path, and nothing is served there
+    return app
 
 
 def _handlers() -> dict[Any, Callable[[Request, Exception], Response]]:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeVar
+import json
+from math import isinf
+from typing import Any, Final, NoReturn, TypeVar, get_args
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core.core_schema import ErrorType
 from starlette.requests import ClientDisconnect, Request
 
+from flowx_runtime.engine.declared import place_in
 from flowx_runtime.http.problems import Refused
 
 T = TypeVar("T")
 
 _MOST_ERRORS: Final = 20
+_OF_PYDANTIC: Final = frozenset(get_args(ErrorType))
+"""Kinds of errors whose words are pydantic's. Those of the application's validators may quote what they were given."""
+_QUOTING: Final = frozenset(
+    {
+        *("value_error", "assertion_error", "union_tag_invalid", "uuid_parsing"),
+        *("mapping_type", "iteration_error", "get_attribute_error"),
+    }
+)
 
 
 async def read_contract(request: Request, contract: type[T], *, limit: int) -> T:
@@ -29,13 +41,33 @@ async def read_contract(request: Request, contract: type[T], *, limit: int) -> T
     if media_type != "application/json":
         raise Refused(415, "request.media_type", "send the body as application/json")
     content = await _content(request, limit)
+    _refuse_what_is_no_json(content)
     try:
         value: T = TypeAdapter(contract).validate_json(content)
     except ValidationError as error:
-        raise _refusal(error) from error
-    except (ValueError, RecursionError) as error:
-        raise Refused(400, "request.malformed", "the body is no JSON that can be read") from error
+        raise _refusal(contract, error) from None
+    except Exception:  # a validator of the application's; what it says may quote the body
+        raise Refused(400, "request.invalid", "the body is not accepted") from None
     return value
+
+
+def _refuse_what_is_no_json(content: bytes) -> None:
+    """Refuse what JSON does not know and parsers take all the same, such as NaN and numbers beyond any float."""
+    try:
+        json.loads(content.decode(), parse_constant=_no_number, parse_float=_finite)
+    except (ValueError, RecursionError):
+        raise Refused(400, "request.malformed", "the body is no JSON that can be read") from None
+
+
+def _no_number(_: str) -> NoReturn:
+    raise ValueError
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if isinf(number):
+        raise ValueError
+    return number
 
 
 async def _content(request: Request, limit: int) -> bytes:
@@ -54,12 +86,12 @@ async def _content(request: Request, limit: int) -> bytes:
     return bytes(content)
 
 
-def _refusal(error: ValidationError) -> Refused:
+def _refusal(contract: Any, error: ValidationError) -> Refused:
     found: list[dict[str, str]] = []
     for item in error.errors(include_url=False, include_context=False, include_input=False)[:_MOST_ERRORS]:
         if item["type"] == "json_invalid":
             return Refused(400, "request.malformed", "the body is no JSON that can be read")
-        field = "/".join(["", *(str(part) for part in item["loc"])])
+        field = "/".join(["", *place_in(contract, item["loc"])])
         found.append({"field": field, "detail": _said(item)})
     first = found[0]
     where = f"{first['field']}: " if first["field"] else ""
@@ -67,6 +99,5 @@ def _refusal(error: ValidationError) -> Refused:
 
 
 def _said(item: Any) -> str:
-    # A message of the application's own validator may quote what it was given.
-    is_own = item["type"] in ("value_error", "assertion_error")
-    return "it is not accepted" if is_own else str(item["msg"])
+    is_quoted = item["type"] not in _OF_PYDANTIC or item["type"] in _QUOTING
+    return "it is not accepted" if is_quoted else str(item["msg"])

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable
 from typing import Any, Final
 from uuid import UUID, uuid4
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from flowx_runtime.authoring.authorization import Anonymous, Caller, Internal, Public
+from flowx_runtime.authoring.authorization import Anonymous, Caller
 from flowx_runtime.authoring.errors import FlowxError
-from flowx_runtime.engine.authority import NotAuthenticated, refusal_at_start, stance_of
+from flowx_runtime.engine.authority import NotAuthenticated, is_open_to_anybody, refusal_at_start
 from flowx_runtime.host.flow_host import FlowHost
 from flowx_runtime.http import answers
 from flowx_runtime.http.authentication import Authenticator
 from flowx_runtime.http.bodies import read_contract
 from flowx_runtime.http.problems import Refused, problem, status_of_refusal
 from flowx_runtime.journal.records import History
-from flowx_runtime.plan.nodes import AwaitSignal, Poll, Step
+from flowx_runtime.plan.nodes import AwaitSignal, Poll
 from flowx_runtime.plan.plan import Plan
 from flowx_runtime.plan.routes import Route
 from flowx_runtime.plan.uses import SignalUse
 
+_LOG = logging.getLogger("flowx.http")
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
 _CORRELATION: Final = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 
@@ -78,13 +81,18 @@ class FlowEndpoints:
         return delivering
 
     async def _caller(self, request: Request) -> Caller:
-        return await self._authenticate(request) or Anonymous()
+        try:
+            return await self._authenticate(request) or Anonymous()
+        except HTTPException:  # an answer of its own choice
+            raise
+        except Exception as error:  # what it says may hold a token
+            _LOG.error("the authenticator failed (correlation %s): %s", correlation_of(request), type(error).__name__)
+            raise Refused(500, "http.unexpected", "who asks could not be told") from None
 
     async def _admit(self, request: Request) -> None:
         """Let in who is signed in; anybody, where anybody may start the flow."""
-        first = self._plan.nodes[0]
-        stance = stance_of(first.capability) if isinstance(first, Step) else None
-        if isinstance(await self._caller(request), Anonymous) and not isinstance(stance, Public | Internal):
+        caller = await self._caller(request)
+        if isinstance(caller, Anonymous) and not is_open_to_anybody(self._plan, self._host.find_plan):
             raise Refused(401, NotAuthenticated.code, "an instance of this flow is for signed-in callers")
 
     def _key(self, request: Request, caller: Caller) -> str | None:

@@ -53,7 +53,7 @@ def openapi(served: Iterable[tuple[Plan[Any, Any], Route]], manifest: Mapping[st
                     },
                 },
             }
-    name = "flowx" if manifest is None else manifest["application"]["name"]
+    name = None if manifest is None else manifest.get("application", {}).get("name")
     return {
         "openapi": "3.1.0",
         "info": {"title": name or "flowx", "version": "1.0.0"},

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from flowx_runtime.authoring.errors import FlowxError
 from flowx_runtime.authoring.vocabulary import Category
-from flowx_runtime.engine.documents import ValueTooLarge
+from flowx_runtime.engine.documents import ValueNotKept, ValueTooLarge
 from flowx_runtime.journal.records import StoredError
 
 _BY_CATEGORY: Final[Mapping[str, int]] = {
@@ -86,4 +86,10 @@ def status_of_failure(error: StoredError) -> int:
 
 def status_of_refusal(error: FlowxError) -> int:
     """The status of what a host refuses."""
-    return 413 if isinstance(error, ValueTooLarge) else _BY_CODE.get(error.code, 500)
+    match error:
+        case ValueTooLarge():
+            return 413
+        case ValueNotKept():  # of what was sent; a step that gives such a value is a defect of ours
+            return 400
+        case _:
+            return _BY_CODE.get(error.code, 500)

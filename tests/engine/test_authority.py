@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from engine_plans import Job, Submit, plan
+from engine_plans import Job, plan
 from engine_scene import Scene
 
 from flowx_runtime import (
@@ -14,6 +14,7 @@ from flowx_runtime import (
     Authenticated,
     Authorization,
     Completed,
+    Contract,
     Failed,
     Internal,
     Permission,
@@ -28,6 +29,11 @@ from flowx_runtime import (
 from flowx_runtime.host.errors import CallerNotAuthenticated, CallerNotPermitted
 from flowx_runtime.journal.records import State
 from flowx_runtime.plan import CapabilityUse, Delay, Step, SubFlow
+
+
+class Submit(Contract):
+    document_id: str
+
 
 ORDER = Submit(document_id="o")
 ADA = Principal("ada", frozenset({"orders.write"}))
@@ -75,7 +81,9 @@ async def start(scene: Scene, caller: Any) -> Any:
         (WRITE, ADA, None),
         (PAY, ADA, CallerNotPermitted),
         (PAY, None, None),
-        (INNER, NOBODY, None),
+        (INNER, NOBODY, CallerNotAuthenticated),
+        (INNER, ADA, None),
+        (INNER, None, None),
     ],
 )
 async def test_the_first_step_decides_before_there_is_an_instance(

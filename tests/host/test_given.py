@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 
 from flowx_runtime import FlowHost, PostgresJournal, Suspended
+from flowx_runtime.engine.documents import ValueNotKept
 from flowx_runtime.host.errors import NotAnInstanceId, NotStorableText
 from flowx_runtime.journal.contract import Journal
 from flowx_runtime.journal.instants import NaiveInstant
@@ -77,11 +78,11 @@ async def test_a_text_that_no_store_keeps_is_refused_and_nothing_has_happened(
 async def test_a_payload_that_json_cannot_carry_is_refused_and_one_with_a_nul_is_kept(
     host: FlowHost, journal: Journal
 ) -> None:
-    with pytest.raises(NotStorableText, match="the Order cannot be written as JSON"):
+    with pytest.raises(ValueNotKept, match="this Order cannot be written as JSON"):
         await host.run(PLAN, Order(order_id=HALF))
     outcome = await host.run(PLAN, Order(order_id=NUL))
     assert isinstance(outcome, Suspended)
-    with pytest.raises(NotStorableText, match="the ParcelArrived cannot be written as JSON"):
+    with pytest.raises(ValueNotKept, match="this ParcelArrived cannot be written as JSON"):
         await host.signal(outcome.instance_id, ParcelArrived(parcel_id=HALF))
     await host.signal(outcome.instance_id, ParcelArrived(parcel_id=NUL))
     history = await journal.read(outcome.instance_id)

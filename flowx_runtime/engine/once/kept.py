@@ -14,9 +14,10 @@ from uuid import UUID
 
 from pydantic import BaseModel, TypeAdapter
 
-from flowx_runtime.authoring.errors import FlowError
+from flowx_runtime.authoring.errors import FlowError, FlowxError
 from flowx_runtime.authoring.vocabulary import Category
-from flowx_runtime.engine.documents import Documents, ValueTooLarge
+from flowx_runtime.engine.comparison import difference
+from flowx_runtime.engine.documents import Documents, ValueNotKept, ValueTooLarge, ValueUnreadable
 from flowx_runtime.journal.records import StoredError
 
 _PLAIN: Final = (type(None), bool, int, float, str, list, dict)
@@ -47,35 +48,43 @@ def keep(value: Any, returns: Any, documents: Documents, instance_id: UUID) -> K
         ResultNotKept: what would be read back is not what was returned.
         ResultTooLarge: it is over the limit of what is stored.
     """
+    what = type(value).__qualname__
     try:
         kept = _kept(value, returns, documents, instance_id)
-        documents.within_limit(type(value).__qualname__, kept.value)
+        documents.within_limit(what, kept.value)
     except ValueTooLarge as too_large:
         raise ResultTooLarge(str(too_large)) from too_large
+    except ResultNotKept:
+        raise
+    except ValueNotKept as lost:
+        raise ResultNotKept(f"a step gave what cannot be read back: {lost}") from lost
+    except Exception as error:  # it has run: whatever writing it comes to, it must not run again
+        raise ResultNotKept(
+            f"a step gave a {what}, which cannot be read back by itself: give returns= with its type"
+            if returns is None
+            else f"a result is not of the type that returns= says: {what}"
+        ) from error
     return kept
 
 
 def _kept(value: Any, returns: Any, documents: Documents, instance_id: UUID) -> Kept:
     cls = type(value)
     if returns is not None:
-        try:
-            text = _written(returns, value, documents, instance_id)
-            _read(returns, text, documents, instance_id)
-        except ValueError as error:
-            raise ResultNotKept(f"a result is not of the type that returns= says: {cls.__qualname__}") from error
+        text = _written(returns, value, documents, instance_id)
+        if difference(value, _read(returns, text, documents, instance_id)) is not None:
+            raise ResultNotKept(
+                f"a result does not come back as what it is from the type that returns= says: {cls.__qualname__}"
+            )
         return Kept(text, None)
     if isinstance(value, BaseModel):
         return Kept(documents.stored(cls, value, instance_id), _name(cls))
     if isinstance(value, _SINGLE) or dataclasses.is_dataclass(value):
         text = TypeAdapter(cls).dump_json(value).decode()
-        if TypeAdapter(cls).validate_json(text) == value:
+        if difference(value, TypeAdapter(cls).validate_json(text)) is None:
             return Kept(text, _name(cls))
     elif cls in _PLAIN:
-        try:
-            text = json.dumps(value, allow_nan=False)
-        except (ValueError, TypeError):
-            text = ""
-        if text and _is_same(json.loads(text), value):
+        text = json.dumps(value, allow_nan=False)
+        if _is_same(json.loads(text), value):
             return Kept(text, None)
     raise ResultNotKept(
         f"a step gave a {cls.__qualname__}, which cannot be read back by itself: give returns= with its type"
@@ -94,7 +103,9 @@ def give_back(value: str, type: str | None, returns: Any, documents: Documents, 
         if type is None:
             return json.loads(value)
         return _read(_find(type), value, documents, instance_id)
-    except (ValueError, LookupError) as error:
+    except Exception as error:
+        if isinstance(error, FlowxError) and not isinstance(error, ValueUnreadable):
+            raise
         what = type or "its type"
         raise ResultNotKept(
             f"what a step left cannot be read as {what} any more: give returns= with its type"
