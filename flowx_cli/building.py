@@ -151,8 +151,15 @@ def _outcome(
     if found is not None and _still_holds(found, config, existing):
         return found
     outcome = _compile(config, files, existing, asked, cache)
-    cache.keep(slot, key, outcome)
+    if not _is_about_plans(outcome, config):
+        cache.keep(slot, key, outcome)
     return outcome
+
+
+def _is_about_plans(outcome: Outcome, config: Config) -> bool:
+    """Whether something is wrong with plans on disk, which are no part of what outcomes are kept under."""
+    plans = f"{config.plans_folder.as_posix()}/"
+    return any(finding.place.file.startswith(plans) for finding in outcome.report.findings)
 
 
 def _compile(

@@ -18,12 +18,14 @@ from flowx_compiler.lower import lower
 from flowx_compiler.lower.plan_model import PlanModel
 from flowx_compiler.model import Problem, Program
 from flowx_compiler.read.depth import allow_deep_trees
-from flowx_compiler.read.file_reader import Reader
+from flowx_compiler.read.file_reader import FileReader, Reader
 from flowx_compiler.released import Released
+from flowx_compiler.retired import changes
 from flowx_compiler.rules.flowx1111_once_label_gone import RULE as ONCE_LABEL_GONE
 from flowx_compiler.rules.flowx1301_released_version_changed import RULE as RELEASED_VERSION_CHANGED
 from flowx_compiler.rules.run import judge
 from flowx_compiler.rules.unsound import with_reasons
+from flowx_compiler.syntax import Module
 from flowx_compiler.verdict import Verdict
 
 _RETIRED_NOTE = "\nRetired: a newer version has taken over; instances that started under this one finish under it.\n"
@@ -106,10 +108,22 @@ def compile_sources(
         return analysed
     program = analysed.program
     plans = [lower(program, flow) for _, flow in sorted(program.flows.items())]
+    names = tuple(_module_names(plans, existing))
     broken = [] if released is None else _broken_promises(program, plans, released)
+    retired_files = _retired_plans(config, names, existing)
+    for file, text in retired_files.items():
+        old = plan_on_disk(text)
+        assert old is not None, "only plans are retired"
+        broken += changes(program, file, text, f"{old.flow_id}@{old.version}")
     if broken:
         # Judged again, so that settings and directives have their say about these findings as about all others.
-        program = replace(program, problems=(*program.problems, *broken))
+        about = {problem.place.file for problem in broken} & retired_files.keys()
+        read = {file: _directives(file, retired_files[file]) for file in sorted(about)}
+        program = replace(
+            program,
+            modules={**program.modules, **{module.name: module for module in read.values()}},
+            problems=(*program.problems, *broken),
+        )
         analysed = Build(program, with_reasons(program, judge(program)), {}, len(program.flows))
         if analysed.has_errors:
             return analysed
@@ -118,7 +132,7 @@ def compile_sources(
     made_from: dict[str, Place] = {}
     entries: list[Entry] = []
     retired: list[RetiredPlan] = []
-    for plan, name in zip(plans, _module_names(plans, existing), strict=True):
+    for plan, name in zip(plans, names, strict=True):
         written[f"{folder}/{name}.py"] = emit_plan(plan)
         made_from[f"{folder}/{name}.py"] = program.flows[plan.flow].place
         entries.append(Entry(plan.flow_id, plan.version, name, is_retired=False))
@@ -172,6 +186,23 @@ def _broken_promises(program: Program, plans: Iterable[PlanModel], released: Rel
                 )
             )
     return found
+
+
+def _retired_plans(config: Config, current: Iterable[str], existing: Mapping[str, str]) -> dict[str, str]:
+    """The plans on disk that no flow is built to any more, by file; drafts, which may change, are left out."""
+    found: dict[str, str] = {}
+    for name, text in sorted(existing.items()):
+        old = plan_on_disk(text)
+        if old is not None and name not in set(current) and "-" not in old.version:
+            found[f"{config.plans_folder.as_posix()}/{name}.py"] = text
+    return found
+
+
+def _directives(file: str, text: str) -> Module:
+    """A plan's lines and what its comments suppress. It is no source: nothing else of it is judged."""
+    name = file.removesuffix(".py").replace("/", ".")
+    (module,) = FileReader().read([SourceFile(name, file, text.encode())])
+    return module._replace(body=())
 
 
 def _next(version: str) -> str:

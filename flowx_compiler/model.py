@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol, TypeAlias, TypeVar, assert_never, cast
 
-from flowx_compiler.findings import Place
+from flowx_compiler.findings import Place, Related
 from flowx_compiler.syntax import Assign, Class, Expr, Function, Lambda, Module
 
 Answer = TypeVar("Answer")
@@ -507,6 +507,7 @@ class Problem:
     message: str
     help: str
     label: str = ""
+    related: tuple[Related, ...] = ()
 
 
 class Lookup(Protocol):

@@ -40,7 +40,13 @@ class Rule:
         """The findings of a rule whose condition linking has judged already."""
         for problem in program.problems:
             if problem.id == self.id:
-                yield self.finding(problem.place, problem.message, help=problem.help, label=problem.label)
+                yield self.finding(
+                    problem.place,
+                    problem.message,
+                    help=problem.help,
+                    label=problem.label,
+                    related=problem.related,
+                )
 
 
 @dataclass(frozen=True, slots=True)

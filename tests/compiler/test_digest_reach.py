@@ -34,7 +34,11 @@ MOVES = {
     "a method": (MODEL, "self.cents + self.extra", "self.cents - self.extra"),
     "a property of a base class": (MODEL, "self.number[:3]", "self.number[:4]"),
     "a property that a loop runs over": (MODEL, "return self.items", "return self.items[::-1]"),
-    "a property that is set later": (MODEL, "class Req(", "Order.is_dear = property(lambda self: True)\n\n\nclass Req("),
+    "a property that is set later": (
+        MODEL,
+        "class Req(",
+        "Order.is_dear = property(lambda self: True)\n\n\nclass Req(",
+    ),
     "a method that is set by name": (MODEL, "class Req(", "setattr(Order, 'total', lambda self: 0)\n\n\nclass Req("),
     "equality": (MODEL, "    def total(", "    def __eq__(self, o): return True\n\n    def total("),
     "truth": (MODEL, "    def total(", "    def __bool__(self): return False\n\n    def total("),
@@ -53,20 +57,48 @@ MOVES = {
     "numbers of an enumeration": (MODEL, "LOW = 1\n    HIGH = 2", "LOW = 2\n    HIGH = 1"),
     "a default that a map leaves out": (MODEL, 'mode: str = "normal"', 'mode: str = "double"'),
     "a default of the input": (MODEL, "extra: int = 0", "extra: int = 5000"),
-    "a default of an event": (MODEL, 'class Fin(Contract):\n    ref: str\n    tag: str = "t"', 'class Fin(Contract):\n    ref: str\n    tag: str = "z"'),
-    "a validator in an annotation": (CONSTS, "def clamp(v: int) -> int:\n    return v", "def clamp(v):\n    return v * 2"),
+    "a default of an event": (
+        MODEL,
+        'class Fin(Contract):\n    ref: str\n    tag: str = "t"',
+        'class Fin(Contract):\n    ref: str\n    tag: str = "z"',
+    ),
+    "a validator in an annotation": (
+        CONSTS,
+        "def clamp(v: int) -> int:\n    return v",
+        "def clamp(v):\n    return v * 2",
+    ),
     "a validator of a member": (
         MODEL,
         OK,
         OK + "\n    @field_validator('ref')\n    @classmethod\n    def v(cls, v):\n        return v\n",
     ),
-    "a validator of a model": (MODEL, OK, OK + "\n    @model_validator(mode='after')\n    def v(self):\n        return 1\n"),
+    "a validator of a model": (
+        MODEL,
+        OK,
+        OK + "\n    @model_validator(mode='after')\n    def v(self):\n        return 1\n",
+    ),
     "a serializer": (MODEL, OK, OK + "\n    @field_serializer('ref')\n    def s(self, v):\n        return 'x'\n"),
-    "a computed member": (MODEL, OK, OK + "\n    @computed_field\n    def both(self) -> str:\n        return self.ref\n"),
-    "what runs after validation": (MODEL, OK, OK + "\n    def model_post_init(self, c: Any) -> None:\n        print(c)\n"),
-    "an alias it is written under": (MODEL, "class Paid(Contract):\n    ref: str", "class Paid(Contract):\n    ref: str = Field(serialization_alias='R')"),
+    "a computed member": (
+        MODEL,
+        OK,
+        OK + "\n    @computed_field\n    def both(self) -> str:\n        return self.ref\n",
+    ),
+    "what runs after validation": (
+        MODEL,
+        OK,
+        OK + "\n    def model_post_init(self, c: Any) -> None:\n        print(c)\n",
+    ),
+    "an alias it is written under": (
+        MODEL,
+        "class Paid(Contract):\n    ref: str",
+        "class Paid(Contract):\n    ref: str = Field(serialization_alias='R')",
+    ),
     "strictness": (MODEL, "class Order(Named):", "class Order(Named):\n    model_config = ConfigDict(strict=True)\n"),
-    "letters made small": (MODEL, "class Order(Named):", "class Order(Named):\n    model_config = ConfigDict(str_to_lower=True)\n"),
+    "letters made small": (
+        MODEL,
+        "class Order(Named):",
+        "class Order(Named):\n    model_config = ConfigDict(str_to_lower=True)\n",
+    ),
     "a fallback's value": (CAPS, "Offer(cents=5)", "Offer(cents=500000)"),
     "a policy's time": (CAPS, 'timeout="PT5S"', 'timeout="PT6S"'),
     "attempts": (CAPS, "attempts=3", "attempts=4"),
@@ -82,7 +114,7 @@ MOVES = {
     "a wait": (CONSTS, "timedelta(days=2)", "timedelta(days=3)"),
     "a signal's id": (MODEL, '"app.go"', '"app.went"'),
     "a constant that hides an imported one": (FLOWS, "\n\ndef named", "\nLIMIT = 7\n\n\ndef named"),
-}  # fmt: skip
+}
 STAYS = {
     "a comment on a constant": (CONSTS, "LIMIT: Final = 100", "# Cents.\nLIMIT: Final = 1_00  # not euros"),
     "an annotation of a constant": (CONSTS, "LIMIT: Final = 100", "LIMIT: Final[int] = 100"),
@@ -90,7 +122,11 @@ STAYS = {
     "an attribute that nothing reads": (CONSTS, "CHEAP = 5", "CHEAP = 6"),
     "another place in the module": (CONSTS, "OTHER: Final = 7\n", "def late():\n    return 1\n\n\nOTHER: Final = 7\n"),
     "a local of a helper": (CONSTS, "edge = 1000\n    return n > edge", "most = 1000\n    return n > most"),
-    "a parameter of a helper": (FLOWS, "def helper(n: int) -> bool:\n    return n > 5", "def helper(m):\n    return m > 5"),
+    "a parameter of a helper": (
+        FLOWS,
+        "def helper(n: int) -> bool:\n    return n > 5",
+        "def helper(m):\n    return m > 5",
+    ),
     "a helper's docstring": (CONSTS, "Says whether it is.", "Whether it is."),
     "the layout of a helper": (CONSTS, "return n > edge", "return (\n        n\n        > edge\n    )"),
     "the layout of a property": (MODEL, "self.cents > 700", "(self.cents  >  700)  # cents"),
@@ -98,7 +134,11 @@ STAYS = {
     "a method that nothing reads": (MODEL, "        return 1\n", "        return 2\n"),
     "a contract apart": (MODEL, 'mode: str = "x"', 'mode: str = "y"'),
     "another spelling of a default": (MODEL, "extra: int = 0", 'extra: int = Field(default=0, description="More.")'),
-    "the order of members": (MODEL, '    country: str = "DE"\n    extra: int = 0\n', '    extra: int = 0\n    country: str = "DE"\n'),
+    "the order of members": (
+        MODEL,
+        '    country: str = "DE"\n    extra: int = 0\n',
+        '    extra: int = 0\n    country: str = "DE"\n',
+    ),
     "a rebuilt model": (MODEL, "class Req(", "Order.model_rebuild()\n\n\nclass Req("),
     "a capability's code": (CAPS, "ref=request.mode", "ref=request.number"),
     "a capability's minor version": (CAPS, '"app.pay", version="1.0.0"', '"app.pay", version="1.1.0"'),
@@ -109,7 +149,7 @@ STAYS = {
     "a route": (FLOWS, '"/o", idempotent=True', '"/o"'),
     "a message": (MODEL, "It is bad.", "It was bad."),
     "another way to import": (FLOWS, "ctx.input.cents > c.LIMIT", "ctx.input.cents > LIMIT"),
-}  # fmt: skip
+}
 
 
 def digest(project: Mapping[str, str]) -> str:
