@@ -12,10 +12,11 @@ from typing import Any
 from uuid import UUID
 
 from flowx_runtime.authoring.authorization import Caller
+from flowx_runtime.authoring.errors import FlowxError
 from flowx_runtime.engine.bag import Bag
 from flowx_runtime.engine.capabilities import Capabilities
 from flowx_runtime.engine.clock import Clock, Pause, Timers, pause_for_real
-from flowx_runtime.engine.documents import Documents
+from flowx_runtime.engine.documents import Documents, ValueUnreadable
 from flowx_runtime.engine.ended import Ended
 from flowx_runtime.engine.failures import (
     CANCELLED,
@@ -27,6 +28,7 @@ from flowx_runtime.engine.failures import (
 )
 from flowx_runtime.engine.frame import Frame
 from flowx_runtime.engine.guards import Guards
+from flowx_runtime.engine.key_ring import KeyMissing, SealBroken
 from flowx_runtime.engine.left_children import may_have_children, stop_children
 from flowx_runtime.engine.live import Live
 from flowx_runtime.engine.long_history import LongHistories
@@ -40,6 +42,9 @@ from flowx_runtime.plan.plan import Plan
 from flowx_runtime.telemetry.contract import FlowFacts, FlowRest, Telemetry
 
 _LOG = logging.getLogger("flowx.engine")
+
+UNREADABLE = (ValueUnreadable, KeyMissing, SealBroken)
+"""What a stored value is that this node cannot read: the instance is at fault as little as the node is."""
 
 
 class Engine:
@@ -127,14 +132,19 @@ class Engine:
 
         Raises:
             JournalUnavailable: the instance is left as it is, for recovery.
+            FlowxError: a stored value cannot be read here and today; it is left as it is.
         """
         assert self._journal is not None
         instance_id = lease.instance_id
         live = live or Live()
         since = self._held[instance_id] = time.monotonic()
         try:
+            unreadable: FlowxError | None = None
             if input is None:
-                input = self.documents.restored(plan.input, history.instance.input, instance_id)
+                try:
+                    input = self.documents.restored(plan.input, history.instance.input, instance_id)
+                except UNREADABLE as error:
+                    unreadable = error
             while True:
                 session = Session.of(
                     plan,
@@ -150,9 +160,15 @@ class Engine:
                 session.application = self._application
                 session.depth = 0 if session.parent is None else depth
                 try:
+                    if unreadable is not None and session.error is None:
+                        raise unreadable
                     return await self.run_session(session)
                 except SignalArrived:
                     history = await self._read_again(instance_id)
+                except UNREADABLE as error:
+                    if session.error is not None:
+                        raise
+                    return await self._taken_back(session, error)
         except Disowned as disowned:
             _LOG.info("stopped working on instance %s: %s", instance_id, disowned)
             return None
@@ -165,6 +181,25 @@ class Engine:
             # A run that lost its lease may still be under way when this node has taken the instance up anew.
             if self._held.get(instance_id) is since:
                 del self._held[instance_id]
+
+    async def _taken_back(self, session: Session, unreadable: FlowxError) -> Ended:
+        """Go back with an instance of which something cannot be read, if it is to be cancelled or its time is up.
+
+        Raises:
+            FlowxError: it is not; what cannot be read today may be tomorrow.
+        """
+        walker = Walker(
+            session,
+            clock=self._clock,
+            guards=self._guards,
+            random=self._random,
+            pause=self._pause,
+            children=self._children,
+        )
+        stopped = walker.stopped()
+        if stopped is None:
+            raise unreadable
+        return await self._fail(walker, Frame("", Bag(session.input, session.started)), stopped)
 
     async def run_session(self, session: Session) -> Ended:
         """One pass over a session.

@@ -25,7 +25,7 @@ from flowx_runtime.engine.capabilities import Capabilities
 from flowx_runtime.engine.clock import Clock, Pause, SystemClock, Timers, pause_for_real
 from flowx_runtime.engine.documents import VALUE_LIMIT, Documents, shown
 from flowx_runtime.engine.ended import Ended
-from flowx_runtime.engine.engine import Engine
+from flowx_runtime.engine.engine import UNREADABLE, Engine
 from flowx_runtime.engine.identity import mint_id, started_id
 from flowx_runtime.engine.key_ring import KeyRing
 from flowx_runtime.engine.live import Live
@@ -399,7 +399,10 @@ class FlowHost:
             if not self.can_run(claim):
                 await self._leave_to_peers(claim)
                 return
-            await self._proceed(claim, live=Live(signals={(instance_id, delivery.delivery_id): message}))
+            try:
+                await self._proceed(claim, live=Live(signals={(instance_id, delivery.delivery_id): message}))
+            except UNREADABLE as error:  # no fault of the sender's, whose signal is kept
+                await self._set_back(claim, error)
 
     async def resume(self, instance_id: UUID) -> Outcome:
         """Go on with an instance now, if nobody else does; gives how it stands then.
@@ -408,6 +411,8 @@ class FlowHost:
             UnknownInstance: there is none.
             FlowPaused: it is paused.
             NotRunnable: this node lacks the plan it is pinned to.
+            ValueUnreadable: something that is stored of it does not fit its contract any more; it stays as it is, may
+                be cancelled, and goes on when the contract takes it again.
         """
         checked_id(instance_id)
         journal = self._any_journal()
@@ -421,7 +426,11 @@ class FlowHost:
             if not self.can_run(claim):
                 await journal.release(instance_id, fencing_token=claim.lease.fencing_token)
                 raise self._not_runnable(claim.history.instance)
-            ended = await self._proceed(claim)
+            try:
+                ended = await self._proceed(claim)
+            except UNREADABLE as error:
+                await self._set_back(claim, error)
+                raise
             return await self.outcome(instance_id) if ended is None else self._outcome(ended)
 
     async def retry(self, instance_id: UUID, by: str = "") -> Outcome:
@@ -652,10 +661,18 @@ class FlowHost:
         claim = await self._any_journal().claim(instance_id, owner=self._owner, ttl=self._lease_ttl)
         if isinstance(claim, Refused):
             return
-        if self.can_run(claim):
-            await self._proceed(claim)
-        else:
+        if not self.can_run(claim):
             await self._leave_to_peers(claim)
+            return
+        try:
+            await self._proceed(claim)
+        except UNREADABLE as error:
+            await self._set_back(claim, error)
+
+    async def _set_back(self, claim: Claimed, error: Exception) -> None:
+        """Keep why an instance could not go on; sweeps try it again."""
+        assert self._sweeps is not None, "what was claimed is in a journal, and a host with one sweeps"
+        await self._sweeps.set_back(claim, error)
 
     async def _leave_to_peers(self, claim: Claimed) -> None:
         """Give an instance back that may go on, and that this node has no plan of."""

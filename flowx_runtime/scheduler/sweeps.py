@@ -225,18 +225,22 @@ class Sweeps:
         except JournalUnavailable as unavailable:
             _LOG.warning("instance %s is left for recovery: %s", instance_id, unavailable)
         except Exception as error:  # one instance must not keep the others from going on
-            gap = self._setbacks.note(instance_id, self._clock.now())
-            flow_id = claimed.history.instance.flow_id
-            _LOG.error(
-                "instance %s of %s could not go on; it is left as it is for %s\n%s",
-                instance_id,
-                flow_id,
-                gap,
-                told_to_log(error, ()),
-            )
-            await self._keep_why(instance_id, error)
+            await self.set_back(claimed, error)
         else:
             self._setbacks.forget(instance_id)
+
+    async def set_back(self, claimed: Claimed, error: Exception) -> None:
+        """Leave an instance alone for a while that could not go on, and keep why."""
+        instance_id = claimed.lease.instance_id
+        gap = self._setbacks.note(instance_id, self._clock.now())
+        _LOG.error(
+            "instance %s of %s could not go on; it is left as it is for %s\n%s",
+            instance_id,
+            claimed.history.instance.flow_id,
+            gap,
+            told_to_log(error, ()),
+        )
+        await self._keep_why(instance_id, error)
 
     async def _keep_why(self, instance_id: UUID, error: Exception) -> None:
         code, detail = why(error)
