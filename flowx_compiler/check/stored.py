@@ -9,7 +9,7 @@ from flowx_compiler import model
 from flowx_compiler.check.constructs import constructs
 from flowx_compiler.findings import Place
 from flowx_compiler.model import Contract, Flow, Member, Program, TypeExpr
-from flowx_compiler.syntax import Assign, Call, Class, Constant, Name
+from flowx_compiler.syntax import Assign, Attribute, Call, Class, Constant, Display, Expr, Name
 
 _NOT_DATA = {
     **dict.fromkeys(("typing.Any", "builtins.object"), "says nothing about what it holds"),
@@ -31,6 +31,13 @@ _NOT_DATA = {
     ),
     **dict.fromkeys(("pydantic.SecretStr", "pydantic.SecretBytes"), "is written as stars and does not come back"),
 }
+_MAPPINGS = frozenset(
+    {
+        *("builtins.dict", "typing.Dict", "typing.Mapping", "typing.MutableMapping"),
+        *("collections.abc.Mapping", "collections.abc.MutableMapping"),
+    }
+)
+_NO_KEYS = frozenset({"builtins.tuple", "builtins.list", "builtins.frozenset", "typing.Tuple", "typing.FrozenSet"})
 _BARE = frozenset({"builtins.dict", "builtins.list", "builtins.set", "builtins.frozenset", "builtins.tuple"})
 
 
@@ -74,7 +81,7 @@ def losses(program: Program, name: str, seen: set[str] | None = None) -> Iterato
         return
     seen.add(name)
     for member in contract.fields:
-        why = _why(program, member.type) or _excluded(contract, member)
+        why = _why(program, member.type) or _excluded(contract, member) or _renamed(contract, member)
         if why is not None:
             yield Loss(name, member.name, why, member.place)
         for inner in _contracts_in(program, member.type):
@@ -90,6 +97,12 @@ def _why(program: Program, type_: TypeExpr) -> str | None:
         models = [argument for argument in type_.arguments if argument.name in program.contracts]
         if len(models) > 1 and _look_alike(program, models):
             return f"`{type_}` may come back as another class: nothing tells them apart"
+    if type_.name in _MAPPINGS and type_.arguments:
+        key = type_.arguments[0]
+        if key.name in _NO_KEYS or key.name in program.contracts:
+            return f"a `{key}` is no key in JSON, whose keys are texts"
+    if _has_values_that_are_no_scalars(program, type_.name):
+        return f"members of `{type_}` have values that JSON gives back as lists or objects"
     for argument in type_.arguments:
         found = _why(program, argument)
         if found is not None:
@@ -118,6 +131,70 @@ def _excluded(contract: Contract, member: Member) -> str | None:
                 if argument.keyword == "exclude" and isinstance(argument.value, Constant) and argument.value.value:
                     return "it is excluded from what is written"
     return None
+
+
+def _renamed(contract: Contract, member: Member) -> str | None:
+    """Why a member is not read under the name it is written under. What only running code can tell is let pass."""
+    if _says_by_name(contract.syntax):
+        return None
+    for value in _values(contract.syntax, member.name):
+        if not isinstance(value, Call) or _last_name(value.function) != "Field":
+            continue
+        given = {argument.keyword: argument.value for argument in value.arguments if argument.keyword is not None}
+        alias = given.get("alias")
+        written = _text(given.get("serialization_alias", alias), member.name)
+        read = _names(given.get("validation_alias", alias), member.name)
+        if written is not None and read is not None and written not in read:
+            under = f"under {' or '.join(map(repr, read))}" if read else "from inside another member"
+            return f"it is written as {written!r} and read {under}"
+    return None
+
+
+def _says_by_name(syntax: Class) -> bool:
+    """Whether the configuration lets members be read by their own names, or says what only code can follow."""
+    return any(isinstance(value, Call) and value.arguments for value in _values(syntax, "model_config")) or any(
+        base.keyword in ("populate_by_name", "validate_by_name", "alias_generator") for base in syntax.bases
+    )
+
+
+def _text(value: Expr | None, otherwise: str) -> str | None:
+    if value is None:
+        return otherwise
+    return value.value if isinstance(value, Constant) and isinstance(value.value, str) else None
+
+
+def _names(value: Expr | None, otherwise: str) -> tuple[str, ...] | None:
+    """The names a member may be read under; `None` where that is not written there."""
+    if isinstance(value, Call) and _last_name(value.function) == "AliasPath":
+        return ()
+    if isinstance(value, Call) and _last_name(value.function) == "AliasChoices":
+        choices = [_names(argument.value, otherwise) for argument in value.arguments]
+        return None if None in choices else tuple(name for choice in choices for name in choice or ())
+    name = _text(value, otherwise)
+    return None if name is None else (name,)
+
+
+def _has_values_that_are_no_scalars(program: Program, name: str) -> bool:
+    owner, _, last = name.rpartition(".")
+    module = program.modules.get(owner)
+    for statement in () if module is None else module.body:
+        if isinstance(statement, Class) and statement.name == last:
+            bases = [_last_name(base.value) for base in statement.bases if base.keyword is None]
+            is_plain = bases == ["Enum"] and all(isinstance(each, Assign) for each in statement.body)
+            return is_plain and any(isinstance(each, Assign) and _is_no_scalar(each.value) for each in statement.body)
+    return False
+
+
+def _is_no_scalar(value: object) -> bool:
+    return isinstance(value, Display)
+
+
+def _last_name(expression: Expr) -> str:
+    match expression:
+        case Name(id=name) | Attribute(attr=name):
+            return name
+        case _:
+            return ""
 
 
 def _values(syntax: Class, name: str) -> Iterator[object]:
