@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from flowx_runtime.authoring.authorization import Caller
@@ -28,6 +28,7 @@ from flowx_runtime.engine.failures import (
 )
 from flowx_runtime.engine.frame import Frame
 from flowx_runtime.engine.guards import Guards
+from flowx_runtime.engine.in_flight import LastSteps, finish_steps, may_be_in_flight
 from flowx_runtime.engine.key_ring import KeyMissing, SealBroken
 from flowx_runtime.engine.left_children import may_have_children, stop_children
 from flowx_runtime.engine.live import Live
@@ -45,6 +46,8 @@ _LOG = logging.getLogger("flowx.engine")
 
 UNREADABLE = (ValueUnreadable, KeyMissing, SealBroken)
 """What a stored value is that this node cannot read: the instance is at fault as little as the node is."""
+
+AnyWalker = TypeVar("AnyWalker", bound=Walker)
 
 
 class Engine:
@@ -188,14 +191,7 @@ class Engine:
         Raises:
             FlowxError: it is not; what cannot be read today may be tomorrow.
         """
-        walker = Walker(
-            session,
-            clock=self._clock,
-            guards=self._guards,
-            random=self._random,
-            pause=self._pause,
-            children=self._children,
-        )
+        walker = self._walker(Walker, session)
         stopped = walker.stopped()
         if stopped is None:
             raise unreadable
@@ -221,14 +217,11 @@ class Engine:
     async def _pass_over(self, session: Session) -> Ended:
         if session.error is not None:  # it is going back, also where it is parked until its children have ended
             return await self._unwind(session, session.error)
-        walker = Walker(
-            session,
-            clock=self._clock,
-            guards=self._guards,
-            random=self._random,
-            pause=self._pause,
-            children=self._children,
-        )
+        if session.state is State.PENDING:
+            await session.begin()
+        elif may_be_in_flight(session, self._clock.now()):
+            await finish_steps(self._walker(LastSteps, session))
+        walker = self._walker(Walker, session)
         frame = Frame("", Bag(session.input, session.started))
         try:
             waits = await walker.walk(frame, 0, len(session.plan.nodes))
@@ -240,6 +233,16 @@ class Engine:
             return await self._complete(walker, frame)
         except FlowFailure as failed:
             return await self._fail(walker, frame, failed)
+
+    def _walker(self, kind: type[AnyWalker], session: Session) -> AnyWalker:
+        return kind(
+            session,
+            clock=self._clock,
+            guards=self._guards,
+            random=self._random,
+            pause=self._pause,
+            children=self._children,
+        )
 
     def detach(self, work: Awaitable[Any]) -> asyncio.Future[Any]:
         """Run something nobody has to wait for; `drain` does."""

@@ -10,6 +10,7 @@ from typing import Final
 from flowx_runtime.authoring.vocabulary import SubFlowMode
 from flowx_runtime.engine.frame import Waits
 from flowx_runtime.engine.session import CHILD_FINISHED, Session
+from flowx_runtime.engine.unbegun import leave_unbegun
 from flowx_runtime.journal.contract import Journal
 from flowx_runtime.journal.records import Captured, Delivery, Filter, InstanceRow, RowOutcome, State, StepRow, Wait
 from flowx_runtime.plan.nodes import SubFlow
@@ -50,7 +51,7 @@ async def _settle_starts(session: Session, journal: Journal) -> None:
     for child, starting in list(session.starting.items()):
         started = await starting
         if started.lease is not None:
-            await journal.release(child, fencing_token=started.lease.fencing_token)
+            await leave_unbegun(journal, started.lease)
         del session.starting[child]
 
 

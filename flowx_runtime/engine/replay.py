@@ -24,7 +24,7 @@ from flowx_runtime.engine.failures import FlowFailure
 from flowx_runtime.engine.frame import Frame, Moved, Waits
 from flowx_runtime.engine.identity import child_id, event_id
 from flowx_runtime.engine.redaction import VALUE_REDACTED, ValueRedacted
-from flowx_runtime.engine.session import Session
+from flowx_runtime.engine.session import Key, Session
 from flowx_runtime.engine.step_rows import request_of
 from flowx_runtime.engine.steps import is_retried
 from flowx_runtime.engine.undo import Undo, is_undo_of_child
@@ -131,6 +131,9 @@ class _ReplaySession(Session):
         return None
 
     async def flush(self) -> None:
+        return None
+
+    async def go_beyond(self, wait: Key, to: Wait) -> None:
         return None
 
 
@@ -326,6 +329,8 @@ def _of_ending(walker: _ReplayWalker, frame: Frame, history: History, ending: Wa
     says = f"the state {instance.state.value}" + (f" with {instance.error.code}" if instance.error else "")
     last = len(walker.session.plan.nodes)
     if isinstance(ending, FlowFailure):
+        if instance.error is not None and instance.error.code in (failures.DEADLINE_EXCEEDED, failures.CANCELLED):
+            return None  # whatever it had come to by then
         if instance.error is None or instance.error.code != ending.error.code:
             return Difference("", last, says, f"the failure {ending.error.code}")
         return None

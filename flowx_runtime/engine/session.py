@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 from uuid import UUID
@@ -111,6 +111,8 @@ class Session:
         self.undone: set[Key] = set()
         self.undo_failures: dict[Key, int] = {}
         self.undo_stack: list[Undo | ChildUndo] = []
+        self.waits: tuple[Wait, ...] = ()
+        """The waits that the journal has of it."""
         self.recorded_waits: dict[Key, datetime] = {}
         self.overlapping = False
         """Whether several nodes of this instance may be under way at once."""
@@ -158,6 +160,7 @@ class Session:
         session.tenant_id = instance.tenant_id
         if instance.parent_instance_id is not None and instance.parent_step_id is not None:
             session.parent = Parent(instance.parent_instance_id, instance.parent_scope, instance.parent_step_id)
+        session.waits = instance.waits
         session.recorded_waits = {(wait.scope, wait.step_id): wait.wake_at for wait in instance.waits}
         # Leaving Suspended clears the recorded waits. With one, its own row replaces it; with several, the others'
         # due instants would be lost to a crash, so the instance stays parked on them until it parks or ends anew.
@@ -292,6 +295,24 @@ class Session:
             await self._write_pending()
             raise
         self.state = State.SUSPENDED
+
+    async def begin(self) -> None:
+        """Write that somebody has begun with an instance that was left unbegun, before a step of it is."""
+        await self._write(state=State.RUNNING)
+        self.state = State.RUNNING
+
+    async def go_beyond(self, wait: Key, to: Wait) -> None:
+        """Write that a wait was gone beyond where no row says so: the instance stays parked, on `to` instead.
+
+        Nobody waits for `to`. It is there to be found if this process dies before it has written a row.
+        """
+        scope, step_id = wait
+        others = [at for at in self.waits if at.step_id != step_id or scope not in _around(at.scope)]
+        # Without their signals, which could only refuse this write: whoever takes over walks to those waits anyway.
+        waits = (*(replace(at, signal_id=None) for at in others), to)
+        await self._write(state=State.SUSPENDED, waits=waits)
+        self.waits = waits
+        self._mark_running = len(waits) == 1
 
     async def unwind_from(self, error: StoredError) -> None:
         """Write that from here on this instance only goes back."""

@@ -11,11 +11,12 @@ from flowx_runtime.engine.frame import Frame, Moved
 from flowx_runtime.engine.session import TIMED_OUT
 from flowx_runtime.engine.waits import PollFacts, PollVerdict, Verdict, due_at, earliest, judge_poll
 from flowx_runtime.journal.records import Wait
-from flowx_runtime.plan.nodes import AwaitSignal, Delay, Poll, Step
+from flowx_runtime.plan.nodes import AwaitSignal, Branch, Delay, ForEach, Parallel, Poll, Step, Switch
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from flowx_runtime.engine.session import Session
     from flowx_runtime.engine.walker import Walker
 
 DELAY: Final = "flow.delay"
@@ -156,11 +157,48 @@ def _take_signal(walker: Walker, frame: Frame, node: AwaitSignal | Poll, signal_
     return True
 
 
+def is_over(walker: Walker, frame: Frame, node: AwaitSignal | Poll) -> bool:
+    """Whether what is in the journal alone says that a wait is over."""
+    session = walker.session
+    if (frame.scope, node.index) in session.done:
+        return True
+    start = node.index + 1 if isinstance(node, AwaitSignal) else node.index + 2
+    after = node.signal_target if isinstance(node, AwaitSignal) else node.satisfied_target
+    if after is not None and session.has_entered(frame.scope, start, after):
+        return True
+    if isinstance(node, AwaitSignal):
+        return False
+    body = session.plan.nodes[node.index + 1]
+    assert isinstance(body, Step)
+    attempts, _ = _pass_attempts(walker, frame, body)
+    return attempts > 0 and bool(walker.ask(node.until, frame.bag, failures.PREDICATE_FAILED))
+
+
 async def _time_out(walker: Walker, frame: Frame, node: AwaitSignal | Poll, start: int, end: int) -> Moved:
-    """Run the timeout block. A timeout has no row: the block's rows, or a wait open in it, are its evidence."""
+    """Run the timeout block. A timeout has no row: the block's rows, or a wait open in it, are its evidence.
+
+    A block that begins with something to undo is entered in writing: a signal that comes when a process has died in
+    it must not have the wait end otherwise, and what was done there forgotten.
+    """
+    session = walker.session
+    is_unwritten = session.is_durable and not session.has_entered(frame.scope, start, end)
+    if is_unwritten and start < end and _may_leave_no_trace(session, start, end):
+        await session.go_beyond((frame.scope, node.index), Wait(frame.scope, start, walker.clock.now()))
     waits = await walker.walk(frame, start, end)
     if waits:
         return waits
     if not walker.session.has_entered(frame.scope, start, end, with_waits=False):
         walker.record(frame, node, TIMED_OUT)
     return end
+
+
+def _may_leave_no_trace(session: Session, start: int, end: int) -> bool:
+    """Whether the first effect of a block may be one that is undone, with no row and no wait before it."""
+    match session.plan.nodes[start]:
+        case Step() as step:
+            return step.compensation is not None
+        case Branch() | Switch() | Parallel() | ForEach():
+            block = session.plan.nodes[start:end]
+            return any(isinstance(node, Step) and node.compensation is not None for node in block)
+        case _:
+            return False

@@ -9,6 +9,7 @@ from uuid import UUID
 from flowx_runtime.authoring.triggers import ScheduledFire
 from flowx_runtime.engine.clock import Clock
 from flowx_runtime.engine.documents import Documents
+from flowx_runtime.engine.unbegun import leave_unbegun
 from flowx_runtime.host.errors import InputMismatch
 from flowx_runtime.host.plans import Plans
 from flowx_runtime.journal.contract import Journal
@@ -83,7 +84,7 @@ class OccurrenceStarts:
         if started.lease is None:
             return False
         if started.is_paused:
-            await self._journal.release(instance_id, fencing_token=started.lease.fencing_token)
+            await leave_unbegun(self._journal, started.lease)
             return True
         self._sweeps.begin(Claimed(started.lease, started.history))
         return True

@@ -90,7 +90,7 @@ def _is_call(plans: Mapping[str, Plan[Any, Any]], history: History, step: int, c
 def _waited(histories: list[History], ledger: Ledger) -> Iterator[Waited]:
     family = {history.instance.instance_id for history in histories}
     for _, commit in ledger.commits:
-        if commit.instance_id in family and commit.state is State.SUSPENDED:
+        if commit.instance_id in family and commit.state is State.SUSPENDED and commit.release_lease:
             for wait in commit.waits:
                 yield _named(ledger, commit.instance_id, wait)
 

@@ -29,11 +29,11 @@ class Lane:
     """Runs one case at a time."""
 
     def __init__(self, dsn: str, schema: str, folder: Path) -> None:
-        self._schema = schema
-        self._dsn = f"{dsn}{'&' if '?' in dsn else '?'}options={quote(f'-csearch_path={schema}')}"
+        self.schema = schema
+        self.dsn = f"{dsn}{'&' if '?' in dsn else '?'}options={quote(f'-csearch_path={schema}')}"
         self._folder = folder
         self._number = 0
-        self._connection = psycopg.connect(self._dsn, autocommit=True)
+        self._connection = psycopg.connect(self.dsn, autocommit=True)
         self._connection.execute("create table written (key text, name text)")
         self._forks = subprocess.Popen(
             [sys.executable, "-m", "tests.crash.node"],
@@ -53,7 +53,7 @@ class Lane:
 
     def live(self, scenario: str, log: Path, *, kill: tuple[str, int] | None = None, takes_over: bool = False) -> int:
         """Let a process work on a scenario; gives its exit code, which is negative where a signal ended it."""
-        order: dict[str, Any] = {"dsn": self._dsn, "schema": self._schema, "log": str(log), "scenario": scenario}
+        order: dict[str, Any] = {"dsn": self.dsn, "schema": self.schema, "log": str(log), "scenario": scenario}
         assert self._forks.stdin is not None
         assert self._forks.stdout is not None
         self._forks.stdin.write(json.dumps(order | {"kill": kill, "takes_over": takes_over}) + "\n")

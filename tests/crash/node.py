@@ -14,7 +14,7 @@ from typing import Any
 
 from tests.crash.drive import PATIENCE, drive, host_of
 from tests.crash.kill_points import DyingJournal, KillPoint, die_at
-from tests.crash.scenarios import SCENARIOS
+from tests.crash.scenarios import IN_TIME, SCENARIOS
 from tests.crash.world import Log, World, note_in
 
 OF_THE_DYING = timedelta(milliseconds=10)
@@ -25,7 +25,7 @@ OF_A_PEER = timedelta(seconds=30)
 
 async def live(order: dict[str, Any]) -> None:
     """Work on a scenario until its instances have ended, or until the kill that was ordered."""
-    scenario = SCENARIOS[order["scenario"]]
+    scenario = (SCENARIOS | IN_TIME)[order["scenario"]]
     now = Log.read(Path(order["log"])).now
     note = note_in(order["log"])
     world = World(note, now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -286,3 +286,12 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "a deadline": Scenario((plan(step(0, "a"), Delay(1, "rest", DAY), deadline=MINUTE),), State.TIMED_OUT, "a"),
     "a cancel": Scenario(family(waits=MINUTE), State.CANCELLED, "a x", is_cancelled=True, overlap=2),
 }
+
+LIMIT: Final = 60 * DAY
+"""Longer than any scenario takes."""
+
+IN_TIME: Final = {
+    f"{name}, in time": replace(each, plans=(replace(each.plans[0], deadline=LIMIT), *each.plans[1:]))
+    for name, each in SCENARIOS.items()
+}
+"""The same, with a deadline that none of them comes to by itself."""

@@ -484,7 +484,7 @@ async def test_a_detached_child_is_started_once_and_nobody_waits_for_it():
     outcome = await run(scene)
     assert isinstance(outcome, Completed)
     child = (await instances(scene))["child"]
-    assert (child.state, child.parent_instance_id) == (State.RUNNING, None)
+    assert (child.state, child.parent_instance_id) == (State.PENDING, None)
     await scene.host.sweep_once()
     assert (await instances(scene))["child"].state is State.COMPLETED
 

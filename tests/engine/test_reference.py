@@ -24,6 +24,8 @@ from flowx_runtime.journal.records import Delivery, RowOutcome, State, StepRow
 
 START = Start(text="s")
 PARENT = started_id("reference", None, "k")
+DEADLINE = 1000 * MINUTE
+"""More than any of these flows takes."""
 
 
 class World:
@@ -47,10 +49,16 @@ class World:
 
 
 async def run(
-    block: tuple[Item, ...], before: set[int], after: set[int], *, cancelled_at: int | None = None
+    block: tuple[Item, ...],
+    before: set[int],
+    after: set[int],
+    *,
+    cancelled_at: int | None = None,
+    out_of_time_at: int | None = None,
 ) -> tuple[Result, Scene]:
     layout, world = Layout(), World()
-    scene = Scene(*layout.plans(block))
+    parent, *children = layout.plans(block)
+    scene = Scene(parent if out_of_time_at is None else replace(parent, deadline=DEADLINE), *children)
     scene.journal.crash_before |= before
     scene.journal.crash_after |= after
     substitutes = {"work": world.work, "unwork": world.unwork, "ask": world.ask}
@@ -67,6 +75,8 @@ async def run(
         if sweeps == cancelled_at:
             await _cancel(host)
             continue
+        if sweeps == out_of_time_at:
+            scene.clock.advance(DEADLINE)
         if not await host.sweep_once() and not await _deliver(scene, layout.arriving):
             scene.clock.move_to(await scene.journal.next_wake())
         host = scene.new_host(substitutes=substitutes)
@@ -109,6 +119,13 @@ async def _deliver(scene: Scene, arriving: set[str]) -> bool:
             await scene.journal.deliver(instance_id, Delivery(f"d{len(entry.inbox)}", str(signal_id), "{}"))
             delivered = True
     return delivered
+
+
+def _assert_nothing_is_left(found: Result, scene: Scene) -> None:
+    """Also what was done by a process that died before it could write so."""
+    rows = Counter(row.outcome for each in scene.journal._entries.values() for row in each.rows if _counts(row))
+    assert rows[RowOutcome.SUCCESS] == rows[RowOutcome.COMPENSATED]
+    assert set(found.undone) == set(found.done)
 
 
 def _counts(row: StepRow) -> bool:
@@ -155,16 +172,25 @@ def test_a_flow_of_any_shape_that_is_cancelled_anywhere_leaves_nothing_done_and_
 
     assert all(entry.row.state.is_terminal for entry in scene.journal._entries.values())
     if found.state == State.CANCELLED.value:
-        # What was done by a process that died before it could write so is in no row, and nobody knows of it.
-        rows = Counter(row.outcome for each in scene.journal._entries.values() for row in each.rows if _counts(row))
-        assert rows[RowOutcome.SUCCESS] == rows[RowOutcome.COMPENSATED]
-        assert before or after or set(found.undone) == set(found.done)
+        _assert_nothing_is_left(found, scene)
     else:  # it had ended, or came to its end before the next boundary
         assert (found.state, found.error, found.output) == (
             undisturbed.state,
             undisturbed.error,
             undisturbed.output,
         )
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(blocks(2, may_fail=True, may_race=True).map(named), CRASHES, CRASHES, st.integers(0, 12))
+def test_a_flow_of_any_shape_that_runs_out_of_time_anywhere_leaves_nothing_done_and_nothing_open(
+    block, before, after, at
+):
+    found, scene = asyncio.run(run(block, before, after, out_of_time_at=at))
+
+    assert all(entry.row.state.is_terminal for entry in scene.journal._entries.values())
+    if found.state != State.COMPLETED.value:
+        _assert_nothing_is_left(found, scene)
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -190,6 +216,4 @@ def test_a_flow_that_fails_beside_something_else_leaves_nothing_done_and_nothing
 
     assert all(entry.row.state.is_terminal for entry in scene.journal._entries.values())
     if found.state == State.FAILED.value:
-        rows = Counter(row.outcome for entry in scene.journal._entries.values() for row in entry.rows if _counts(row))
-        assert rows[RowOutcome.SUCCESS] == rows[RowOutcome.COMPENSATED]
-        assert before or after or set(found.undone) == set(found.done)
+        _assert_nothing_is_left(found, scene)
