@@ -71,8 +71,12 @@ class Capabilities:
             self._calls[use.target] = call
         return call
 
-    def check(self, uses: Iterable[CapabilityUse]) -> None:
+    def check(self, uses: Iterable[CapabilityUse], *, may_be_unused: bool = False) -> None:
         """Hold what was given against everything the plans use.
+
+        Args:
+            uses: of every plan, or of one.
+            may_be_unused: there are plans besides, which may use what these do not.
 
         Raises:
             CapabilityMissing: an instance lacks; all that lack are named.
@@ -94,7 +98,7 @@ class Capabilities:
             )
         used = [target for target in targets if isinstance(target, type)]
         unused = [type(item).__qualname__ for item in self._instances.values() if not isinstance(item, tuple(used))]
-        if unused and not self._substitutes:
+        if unused and not self._substitutes and not may_be_unused:
             raise CapabilityUnknown(
                 f"no plan of this host uses {', '.join(sorted(set(unused)))}: remove it from `capabilities=[…]`, "
                 "or add the plan that uses it"

@@ -52,7 +52,7 @@ from flowx_runtime.host.given import checked_id, checked_text
 from flowx_runtime.host.occurrences import OccurrenceStarts, scheduled_in
 from flowx_runtime.host.outcome import Compensation, Completed, Failed, Outcome, Suspended
 from flowx_runtime.host.peers import Peers
-from flowx_runtime.host.plans import AnyPlan, Plans
+from flowx_runtime.host.plans import AnyPlan, Plans, uses_of
 from flowx_runtime.host.retrying import due_now
 from flowx_runtime.journal.contract import Journal
 from flowx_runtime.journal.pauses import holds, said_of_pause
@@ -147,7 +147,8 @@ class FlowHost:
         calls = Capabilities(
             capabilities, substitutes, around=None if telemetry is None else partial(observed_call, telemetry)
         )
-        calls.check(self._plans.uses())
+        self._plans.keep_retired_that_pass(lambda plan: calls.check(uses_of(plan), may_be_unused=True))
+        calls.check(self._plans.uses(), may_be_unused=bool(self._plans.set_aside))
         self._journal = journal
         self._documents = Documents(key_ring, value_limit)
         self._clock = clock or SystemClock()
@@ -193,7 +194,7 @@ class FlowHost:
                 clock=self._clock,
                 owner=self._owner,
                 lease_ttl=lease_ttl,
-                plans=self._plans.versions,
+                plans=self._plans.versions | self._plans.set_aside,  # the latter to be counted
                 interval=sweep_interval or timedelta(0),
                 concurrency=concurrency,
                 random=random or Random(),
