@@ -32,6 +32,7 @@ from flowx_runtime.engine.live import Live
 from flowx_runtime.engine.observed import observed_call, observed_journal
 from flowx_runtime.engine.replay import Replayed, replay
 from flowx_runtime.engine.session import CHILD_FINISHED, children_waited_for
+from flowx_runtime.engine.unbegun import leave_unbegun
 from flowx_runtime.host.errors import (
     CallerNotAuthenticated,
     CallerNotPermitted,
@@ -361,7 +362,7 @@ class FlowHost:
                 return self._present(started.history)
             claimed = Claimed(started.lease, started.history)
             if started.is_paused:
-                await journal.release(instance_id, fencing_token=claimed.lease.fencing_token)
+                await leave_unbegun(journal, claimed.lease)
                 return self._present(started.history)
             ended = await self._proceed(claimed, caller=caller, input=input)
             return await self.outcome(instance_id) if ended is None else self._outcome(ended)
