@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -26,9 +27,11 @@ from flowx_runtime import (
     Suspended,
     capability,
 )
+from flowx_runtime.authoring.backoff import Backoff
+from flowx_runtime.authoring.policies import PolicySet, RateLimit, Retry
 from flowx_runtime.host.errors import CallerNotAuthenticated, CallerNotPermitted
 from flowx_runtime.journal.records import State
-from flowx_runtime.plan import CapabilityUse, Delay, Step, SubFlow
+from flowx_runtime.plan import CapabilityUse, Delay, ForEach, Step, SubFlow
 
 
 class Submit(Contract):
@@ -147,3 +150,59 @@ async def test_a_child_runs_under_its_parent_s_caller_and_a_detached_one_is_judg
     assert isinstance(outcome, Failed)
     assert outcome.error.code == "authorization.permission_denied"
     assert DONE == ["orders.write for ada"]
+
+
+LATER = PolicySet("later", retry=Retry(3, Backoff.exponential("PT0.6S")))
+SOON = PolicySet("soon", retry=Retry(2, Backoff.exponential("PT0.6S")))
+ONE_A_DAY = PolicySet("one a day", rate_limit=RateLimit(1, "P1D"))
+
+
+def _behind(first: Step, profile: Profile) -> Any:
+    return plan(first, Step(1, "b", PAY), input=Submit, profile=profile)
+
+
+def _loop(*body: Any) -> Any:
+    loop = ForEach(0, lambda ctx: [ctx.input], Submit, join=1 + len(body))
+    return plan(loop, *body, input=Submit)
+
+
+@pytest.mark.parametrize(
+    ("waits", "is_judged"),
+    [
+        (_behind(Step(0, "a", WRITE, policy=LATER), Profile.DURABLE), True),
+        (_behind(Step(0, "a", WRITE, policy=SOON), Profile.DURABLE), False),
+        (_behind(Step(0, "a", WRITE, policy=LATER), Profile.EPHEMERAL), False),
+        (_behind(Step(0, "a", WRITE, policy=ONE_A_DAY), Profile.DURABLE), True),
+        (_behind(Step(0, "a", replace(WRITE, has_steps=True)), Profile.DURABLE), True),
+        (_loop(Step(1, "a", PAY), Delay(2, "rest", timedelta(days=1))), True),
+        (_loop(Step(1, "a", PAY), Step(2, "b", WRITE)), False),
+    ],
+)
+async def test_whatever_may_park_makes_what_is_behind_it_judged_before_it_begins(waits: Any, is_judged: bool) -> None:
+    scene = Scene(waits)
+    if is_judged:
+        with pytest.raises(CallerNotPermitted, match=r"orders\.pay"):
+            await start(scene, ADA)
+        assert not scene.journal._entries
+    else:
+        assert isinstance(await start(scene, ADA), Failed)
+
+
+async def test_a_step_is_judged_before_it_is_held_back() -> None:
+    scene = Scene(plan(Step(0, "a", WRITE), Step(1, "b", PAY, policy=ONE_A_DAY), input=Submit))
+    eve = Principal("eve", frozenset({"orders.write", "orders.pay"}))
+    assert isinstance(await start(scene, eve), Completed)
+    outcome = await start(scene, ADA)
+    assert isinstance(outcome, Failed)
+    assert outcome.error.code == "authorization.permission_denied"
+
+
+async def test_the_first_step_of_a_child_opens_a_flow_that_begins_with_it() -> None:
+    for inner, refused in ((OPEN, False), (INNER, True)):
+        parent = plan(SubFlow(0, "c", "child", "1.0.0", lambda ctx: ORDER), input=Submit, flow_id="parent")
+        scene = Scene(parent, flow(inner, flow_id="child"))
+        if refused:
+            with pytest.raises(CallerNotAuthenticated):
+                await start(scene, NOBODY)
+        else:
+            assert isinstance(await start(scene, NOBODY), Completed)

@@ -337,3 +337,48 @@ async def test_an_input_and_a_signal_that_would_not_come_back_are_refused_to_the
     assert not scene.journal._entries
     with pytest.raises(ValueNotKept, match="this Told "):
         await scene.host.signal(ID, Told(number=float("inf")))
+
+
+class Bytes(Contract):
+    a: bytes
+
+
+class Failing(Contract):
+    a: Annotated[int, PlainSerializer(lambda value: 1 // 0)]
+
+
+@pytest.mark.parametrize(
+    ("value", "returns"),
+    [
+        (b"\xff", None),
+        (b"\xff", bytes),
+        (Bytes(a=b"\xff"), None),
+        (Failing(a=1), None),
+        (Failing(a=1), Failing),
+        (Times100(a=5), None),
+        (Times100(a=5), Times100),
+        (Colour.RED, Colour | str),
+        (float("inf"), None),
+        ({1: CANARY}, None),
+        ("\ud800", str),
+    ],
+)
+async def test_a_once_result_that_would_not_come_back_is_asked_for_once(value: Any, returns: Any) -> None:
+    calls: list[str] = []
+
+    async def make(request: Go, ctx: StepContext) -> None:
+        def charge() -> Any:
+            calls.append("charged")
+            return value
+
+        await ctx.once("charge", charge, returns=returns)
+
+    declared = capability("values.once", version="1.0.0", authorization=Internal(), idempotent=True)(make)
+    use = CapabilityUse(declared, "values.once", "1.0.0", Go, None, idempotent=True, has_steps=True)
+    policy = PolicySet("thrice", retry=Retry(3, Backoff.fixed(timedelta(milliseconds=1))))
+    scene = Scene(plan(Step(0, "make", use, policy=policy), input=Go))
+    outcome = await scene.host.run(scene.plans[0].flow_id, Go())
+    assert isinstance(outcome, Failed)
+    assert outcome.error.code == "flow.once_result_not_kept"
+    assert CANARY not in outcome.error.detail
+    assert calls == ["charged"]
