@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from flowx_compiler.check.nodes import nodes
 from flowx_compiler.check.reads import qualified
+from flowx_compiler.check.receivers import Receivers
+from flowx_compiler.check.set_order import set_orders
 from flowx_compiler.check.state import changing_names
 from flowx_compiler.findings import Place
-from flowx_compiler.model import DataFunction, Program
+from flowx_compiler.model import DataFunction, Flow, Program
 from flowx_compiler.syntax import Assign, Attribute, Call, Expr, Function, Name
 
 CLOCK = "the machine's clock"
@@ -17,6 +19,8 @@ RANDOM = "randomness from outside the run"
 _ENVIRONMENT = "the process's environment"
 _OUTSIDE = "something outside the run"
 _CHANGING = "a value of its module that may change"
+_SET_ORDER = "the order of a set, another one in each process"
+_USE_SORTED = "sort it: `sorted(…)`"
 _USE_CLOCK = "use `ctx.utc_now`, which is recorded"
 _USE_STEP = "read it in a step, whose result is recorded, and use that"
 
@@ -89,9 +93,10 @@ class AmbientRead:
     """The calls that lead there from the data function, outermost first; empty where it reads itself."""
 
 
-def ambient_reads(program: Program, function: DataFunction) -> Iterator[AmbientRead]:
-    """Every ambient read of a data function; one that a helper makes is reported where the data function calls it."""
-    for read in reads_below(program, function.module, function.syntax, ()):
+def ambient_reads(program: Program, flow: Flow, function: DataFunction) -> Iterator[AmbientRead]:
+    """Every ambient read of a data function; one that a helper or member makes is reported where it is asked for it."""
+    values = Receivers.of_decision(program, flow, function)
+    for read in reads_below(program, function.module, function.syntax, (), values=values):
         if not read.trace:
             yield read
         else:
@@ -99,12 +104,42 @@ def ambient_reads(program: Program, function: DataFunction) -> Iterator[AmbientR
 
 
 def reads_below(
-    program: Program, module: str, syntax: object, seen: tuple[str, ...], trace: tuple[Place, ...] = ()
+    program: Program,
+    module: str,
+    syntax: object,
+    seen: tuple[str, ...],
+    trace: tuple[Place, ...] = (),
+    values: Receivers | None = None,
 ) -> Iterator[AmbientRead]:
-    """Every ambient read below a piece of syntax, through functions of the project."""
+    """Every ambient read below a piece of syntax, through functions of the project.
+
+    Args:
+        program: the program.
+        module: where the code is.
+        syntax: the code.
+        seen: the functions that led there.
+        trace: their calls.
+        values: what is known of the values it works with; with it, members of the project's classes are followed too.
+    """
     file = program.modules[module].file
     judged: set[int] = set()
+    if values is not None:
+        for what, span in set_orders(program, syntax, values):
+            yield AmbientRead(what, _SET_ORDER, _USE_SORTED, Place(file, span), trace)
     for node in nodes(program, syntax):
+        if values is not None and isinstance(node, Attribute):
+            member = values.member(node)
+            if member is not None and member.module in program.modules:
+                if member.name not in seen:
+                    yield from reads_below(
+                        program,
+                        member.module,
+                        member.function.body,
+                        (*seen, member.name),
+                        (*trace, Place(file, node.span)),
+                        values.into(member.module, member.function, member.owner),
+                    )
+                continue
         called = node.function if isinstance(node, Call) else node
         if id(called) in judged or not isinstance(called, Name | Attribute):
             continue
@@ -127,7 +162,8 @@ def reads_below(
         target = project_function(program, name) if isinstance(node, Call) else None
         if target is not None and name not in seen:
             home, helper = target
-            yield from reads_below(program, home, helper.body, (*seen, name), (*trace, place))
+            given = None if values is None else values.into(home, helper)
+            yield from reads_below(program, home, helper.body, (*seen, name), (*trace, place), given)
 
 
 def _source(name: str) -> tuple[str, str] | None:

@@ -1,8 +1,8 @@
 """A decision that reads something else than the flow's state.
 
 What it detects: a predicate, selector, map or projection that reads a clock, randomness, an id
-generator, the environment or a file, itself or through functions of the project: an error in a
-durable flow, a warning elsewhere.
+generator, the environment or a file, or depends on the order of a set, itself or through functions of
+the project and members of its classes: an error in a durable flow, a warning elsewhere.
 
 Why it matters: A resumed flow evaluates it again. If it answers differently, the instance goes on
 down another path than the one its rows record.
@@ -43,11 +43,49 @@ flow.when(lambda ctx: now().hour < 12, lambda b: b.step(open_review))  # <-
 """,
         module="import datetime as d\n\nnow = d.datetime.now\n",
     ),
+    Example(
+        """\
+flow.step(choose)
+flow.for_each(lambda ctx: ctx.get(Choice).listed, lambda line: line.step(reserve_line))  # <-
+""",
+        module="""\
+class Choice(Contract):
+    lines: frozenset[Line]
+
+    @property
+    def listed(self) -> tuple[Line, ...]:
+        return tuple(self.lines)
+
+
+@capability("example.choose", version="1.0.0", authorization=Internal(), idempotent=True)
+async def choose(request: PlaceOrder, ctx: StepContext) -> Choice:
+    return Choice(lines=frozenset(request.lines))
+""",
+    ),
 )
 
 VALID = (
     Example(
         "flow.when(lambda ctx: ctx.utc_now.hour < 12, lambda b: b.step(open_review))",
+    ),
+    Example(
+        """\
+flow.step(choose)
+flow.for_each(lambda ctx: ctx.get(Choice).listed, lambda line: line.step(reserve_line))
+""",
+        module="""\
+class Choice(Contract):
+    lines: frozenset[Line]
+
+    @property
+    def listed(self) -> tuple[Line, ...]:
+        return tuple(sorted(self.lines, key=lambda line: line.sku))
+
+
+@capability("example.choose", version="1.0.0", authorization=Internal(), idempotent=True)
+async def choose(request: PlaceOrder, ctx: StepContext) -> Choice:
+    return Choice(lines=frozenset(request.lines))
+""",
     ),
 )
 
@@ -57,7 +95,7 @@ def check(program: Program) -> Iterator[Finding]:
     for flow in program.flows.values():
         seen: set[Place] = set()
         for function in data_functions(flow):
-            for read in ambient_reads(program, function):
+            for read in ambient_reads(program, flow, function):
                 if read.place in seen:
                     continue
                 seen.add(read.place)
