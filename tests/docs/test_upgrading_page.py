@@ -61,3 +61,31 @@ def test_a_parcel_waits_through_a_release(tmp_path: Path, postgres_dsn: str) -> 
     assert instance_id is not None
     assert flowx("cancel", instance_id[0]).returncode == 0
     assert flowx(*arguments).returncode == 0
+
+
+@pytest.mark.slow  # flowx is a process
+def test_a_claim_waits_through_a_change_of_what_its_plan_reads(tmp_path: Path) -> None:
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+
+    def build() -> subprocess.CompletedProcess[str]:
+        command = (sys.executable, "-m", "flowx_cli", "build")
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    flows = tmp_path / "claims/flows.py"
+    flows.parent.mkdir()
+    (tmp_path / "pyproject.toml").write_text('[tool.flowx]\nsources = ["claims"]\nplans = "claims.plans"\n')
+    source = BLOCKS["file", "claims/flows.py"] + "\n"
+    flows.write_text(source, "utf-8")
+    assert build().returncode == 0
+
+    newer = source.replace('"claim.settle", version="1.0.0"', '"claim.settle", version="1.1.0"')
+    flows.write_text(newer.replace("LIMIT: Final = 100", "LIMIT: Final = 200"), "utf-8")
+    assert build().stdout.strip() == BLOCKS["output of", "flowx build with another limit"]
+
+    lines = BLOCKS["edit", "limit"].splitlines()
+    old = "\n".join(line[1:] for line in lines if line.startswith("-"))
+    new = "\n".join(line[1:] for line in lines if line.startswith("+"))
+    assert old in newer
+    flows.write_text(newer.replace(old, new).replace("> LIMIT", "> LIMIT_1_1"), "utf-8")
+    assert build().returncode == 0
+    assert (tmp_path / "claims/plans/claim_settle_v1_0_0.py").exists()
