@@ -172,7 +172,7 @@ def _marked(annotations: Iterable[Any], value: object, at: Steps) -> Iterator[tu
     if isinstance(value, Redacted):
         yield at, value
         return
-    if value is None:
+    if value is None or _is_empty(value):
         return
     possible = [arm for annotation in annotations for arm in arms(annotation)]
     if any(is_mark(metadata) for _, metadata in possible):
@@ -193,6 +193,11 @@ def _marked(annotations: Iterable[Any], value: object, at: Steps) -> Iterator[tu
     elif isinstance(value, list | tuple | set | frozenset):
         for place, member in enumerate(value):
             yield from _marked(_element(kinds, place), member, (*at, place))
+
+
+def _is_empty(value: object) -> bool:
+    """Whether there is nothing to hide: a member that was left out must not keep a step from being resumed."""
+    return isinstance(value, str | bytes | Mapping | list | tuple | set | frozenset) and not value
 
 
 def _marked_in_model(kinds: list[Any], value: BaseModel, at: Steps) -> Iterator[tuple[Steps, object]]:

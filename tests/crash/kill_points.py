@@ -30,7 +30,9 @@ READS: Final = frozenset(
         "renew",
     }
 )
-"""The statements that change nothing, or come by the clock alone. A step's own transaction is no statement of these, and counted by itself."""
+"""The statements that change nothing, or come by the clock alone.
+
+A step's own transaction is no statement of these, and counted by itself."""
 
 
 class KillPoint:

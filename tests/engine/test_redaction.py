@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
@@ -452,3 +453,22 @@ async def test_the_outcome_of_an_earlier_run_has_holes_and_this_runs_has_the_val
     outcome = await scene.host.outcome(scene.only())
     assert isinstance(outcome, Completed)
     assert isinstance(outcome.value.pin, Redacted)
+
+
+async def test_a_member_that_was_left_empty_hides_nothing_and_keeps_no_step_from_being_resumed() -> None:
+    stored = PLAIN.stored(Hidden, Hidden(), INSTANCE)
+    assert json.loads(stored) == {"text": "", "numbers": [], "raw": ""}
+    restored = PLAIN.restored(Hidden, stored, INSTANCE)
+    assert restored == Hidden()
+    assert not has_holes(restored, in_text=True)
+    assert json.loads(PLAIN.stored(Hidden, Hidden(text="t", numbers=[1], raw=b"r"), INSTANCE)) == {
+        "text": "[redacted]",
+        "numbers": "[redacted]",
+        "raw": "[redacted]",
+    }
+
+
+class Hidden(Contract):
+    text: Sensitive[str] = ""
+    numbers: Sensitive[list[int]] = Field(default_factory=list)
+    raw: Sensitive[bytes] = b""
