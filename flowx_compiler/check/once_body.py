@@ -48,6 +48,9 @@ class OnceStep:
     """`"awaited"`, `"given on"` (to `gather`, say), `"dropped"`, or `"unnumbered"` (in a lambda or comprehension)."""
     target: Function | None = None
     """The helper."""
+    passes: str = ""
+    """In a loop, `"every"` where each of its passes comes here, in an order that another attempt has again; `"some"`
+    where one may not. Empty outside of loops."""
 
     @property
     def identity(self) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from flowx_compiler.check.ambient import project_function
@@ -20,14 +20,17 @@ from flowx_compiler.syntax import (
     Class,
     Compound,
     Constant,
+    Display,
     Expr,
     Function,
     Lambda,
     Name,
     Operation,
+    Other,
     Raise,
     Return,
     Stmt,
+    walk,
 )
 
 _COMPREHENSIONS = frozenset({"list_comprehension", "set_comprehension", "dict_comprehension", "generator"})
@@ -39,7 +42,9 @@ Helper: TypeAlias = tuple[str, Function, str, Class | None]
 class BodyReader:
     """Finds the steps of one body."""
 
-    def __init__(self, program: Program, module: str, context: str, owner: Class | None) -> None:
+    def __init__(
+        self, program: Program, module: str, context: str, owner: Class | None, requests: Mapping[str, str]
+    ) -> None:
         self.file = program.modules[module].file
         self.steps: list[OnceStep] = []
         self.own: list[Expr] = []
@@ -49,7 +54,10 @@ class BodyReader:
         self._module = module
         self._context = context
         self._owner = owner
+        self._requests = requests
+        """The contracts of names that the body was given."""
         self._ports: dict[str, str] = {}
+        self._passes = ""
 
     def read(self, syntax: Function | Lambda) -> None:
         if isinstance(syntax, Lambda):
@@ -60,8 +68,12 @@ class BodyReader:
     # --- statements
 
     def _statements(self, body: Iterable[Stmt], arms: tuple[Arm, ...]) -> None:
+        before = self._passes
         for statement in body:
             arms = self._statement(statement, arms)
+            if self._passes and _may_skip_the_rest(statement):
+                self._passes = "some"
+        self._passes = before
 
     def _statement(self, statement: Stmt, arms: tuple[Arm, ...]) -> tuple[Arm, ...]:
         """Read a statement; gives the arms of what follows it."""
@@ -89,6 +101,17 @@ class BodyReader:
     def _block(self, block: Block, arms: tuple[Arm, ...]) -> tuple[Arm, ...]:
         for expression in block.expressions:
             self._expression(expression, arms, "given on")
+        before = self._passes
+        if block.kind in ("for", "while"):
+            self._passes = "some" if before == "some" or self._is_unordered(block) else "every"
+        elif before and (block.kind in ("if", "match") or any(suite.role == "except" for suite in block.suites)):
+            self._passes = "some"
+        try:
+            return self._suites(block, arms)
+        finally:
+            self._passes = before
+
+    def _suites(self, block: Block, arms: tuple[Arm, ...]) -> tuple[Arm, ...]:
         if block.kind not in ("if", "match"):
             for suite in block.suites:
                 for expression in suite.expressions:
@@ -121,8 +144,10 @@ class BodyReader:
                 self._expression(inner, arms, "unnumbered")
             case Operation(kind="conditional", operands=(then, test, otherwise)):
                 self._expression(test, arms, how)
+                before, self._passes = self._passes, "some" if self._passes else ""
                 self._expression(then, (*arms, Arm(id(expression), 0)), how)
                 self._expression(otherwise, (*arms, Arm(id(expression), 1)), how)
+                self._passes = before
             case Call():
                 self._call(expression, arms, how)
             case tuple():
@@ -166,7 +191,22 @@ class BodyReader:
         how: str,
         target: Function | None = None,
     ) -> None:
-        self.steps.append(OnceStep(kind, name, call, Place(self.file, call.span), arms, how, target))
+        self.steps.append(OnceStep(kind, name, call, Place(self.file, call.span), arms, how, target, self._passes))
+
+    def _is_unordered(self, block: Block) -> bool:
+        """Whether a loop goes over a set, whose order is another one in another process."""
+        iterable = block.expressions[0] if block.kind == "for" and block.expressions else None
+        match iterable:
+            case Display(kind="set") | Compound(kind="set_comprehension"):
+                return True
+            case Call(function=Name(id=name)):
+                return name in ("set", "frozenset")
+            case Attribute(value=Name(id=name), attr=member) if name in self._requests:
+                contract = self._program.contracts.get(self._requests[name])
+                fields = {} if contract is None else {field.name: field.type.name for field in contract.fields}
+                return fields.get(member) in ("builtins.set", "builtins.frozenset")
+            case _:
+                return False
 
     # --- what is called
 
@@ -240,6 +280,14 @@ class BodyReader:
             return home, function, keyword, owner
         names = [parameter.name for parameter in function.parameters][skipped:]
         return (home, function, names[position], owner) if position < len(names) else None
+
+
+def _may_skip_the_rest(statement: Stmt) -> bool:
+    """Whether a statement of a loop's body may go on with the next pass."""
+    return any(
+        isinstance(node, Other) and node.kind == "continue"
+        for node in walk(statement, frozenset({Function, Lambda, Class}))
+    )
 
 
 def _label(call: Call) -> str | None:

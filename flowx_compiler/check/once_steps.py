@@ -52,7 +52,8 @@ def _of_capability(program: Program, capability: Capability) -> Iterator[Body]:
         if id(syntax) in seen:
             continue
         seen.add(id(syntax))
-        reader = BodyReader(program, module, context, owner)
+        given = {parameters[-2].name: capability.request.name} if syntax is capability.function else {}
+        reader = BodyReader(program, module, context, owner, given)
         reader.read(syntax)
         open_bodies += reader.inner
         open_bodies += reader.helpers

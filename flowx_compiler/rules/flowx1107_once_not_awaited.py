@@ -80,7 +80,7 @@ def _wrong(step: OnceStep, *, is_plain: bool) -> tuple[str, str] | None:
         return "is in a function that is not async, and so never runs", "make the function `async def` and await it"
     if step.how == "dropped":
         return "is not awaited, and so never runs", "write `await` before it"
-    if step.how == "unnumbered":
+    if step.how == "unnumbered" and step.argument("each") is None:
         return (
             "is in a lambda or comprehension, whose passes cannot be numbered",
             "write a `for` loop and await it there",

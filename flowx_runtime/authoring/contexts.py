@@ -115,6 +115,7 @@ class StepContext(Protocol):
         work: Callable[[], Awaitable[T]],
         /,
         *,
+        each: object = None,
         scope: object = None,
         retry: Backoff | None = None,
         returns: Any = None,
@@ -126,6 +127,7 @@ class StepContext(Protocol):
         work: Callable[[str], Awaitable[T]],
         /,
         *,
+        each: object = None,
         scope: object = None,
         retry: Backoff | None = None,
         returns: Any = None,
@@ -137,6 +139,7 @@ class StepContext(Protocol):
         work: Callable[[], T],
         /,
         *,
+        each: object = None,
         scope: object = None,
         retry: Backoff | None = None,
         returns: Any = None,
@@ -148,6 +151,7 @@ class StepContext(Protocol):
         work: Callable[[str], T],
         /,
         *,
+        each: object = None,
         scope: object = None,
         retry: Backoff | None = None,
         returns: Any = None,
@@ -158,6 +162,7 @@ class StepContext(Protocol):
         work: Callable[..., Any],
         /,
         *,
+        each: object = None,
         scope: object = None,
         retry: Backoff | None = None,
         returns: Any = None,
@@ -172,6 +177,8 @@ class StepContext(Protocol):
             label: what the step does; with the flow, the step and the helpers on the way it is its identity.
             work: called without anything, or with an idempotency key to pass on: opaque, and the same for every
                 attempt of this step in this run.
+            each: which pass of a loop this is, by what it is about (`each=line.sku`). Passes are numbered in the order
+                they come here without it, which holds only where every pass does, and in the same order again.
             scope: what the work is about, for example an order's id: every run about it presents the same key.
             retry: try again after a failure that may pass. The instance parks, and the body is entered again from the
                 top; cap it with `.max_attempts(n)`.

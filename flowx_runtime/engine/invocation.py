@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from flowx_runtime.authoring.errors import FlowError
 from flowx_runtime.authoring.vocabulary import Category
@@ -20,6 +20,12 @@ from flowx_runtime.journal.records import Commit, Refused, StoredError
 from flowx_runtime.plan.uses import CapabilityUse
 
 _LOG = logging.getLogger("flowx.engine")
+
+_NOT_AWAITED: Final = StoredError(
+    "flow.once_not_awaited",
+    Category.VALIDATION.value,
+    "the capability ended while a step of ctx.once or ctx.durable had not: await each of them",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,8 @@ async def invoke(use: CapabilityUse, call: Call, request: Any, context: StepRun)
         defect.__cause__ = error
         return Answer(None, told(defect, request, context), _since(begun))
     refuse_if_parked(context)
+    if context.execution is not None and not context.execution.is_whole:
+        return Answer(None, _NOT_AWAITED, _since(begun))
     if use.result is not None and not isinstance(value, use.result):
         return Answer(None, wrong_result(use, value), _since(begun))
     return Answer(value, None, _since(begun))

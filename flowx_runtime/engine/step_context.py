@@ -200,12 +200,13 @@ class StepRun:
         work: Callable[..., Any],
         /,
         *,
+        each: object = None,
         scope: object = None,
         retry: Backoff | None = None,
         returns: Any = None,
     ) -> Awaitable[Any]:
         """See `StepContext.once`."""
-        return self._execution().step(label, work, scope=scope, retry=retry, returns=returns)
+        return self._execution().step(label, work, each=each, scope=scope, retry=retry, returns=returns)
 
     def durable(self, port: Any, /, *, name: str | None = None) -> Any:
         """See `StepContext.durable`."""

@@ -646,6 +646,50 @@ async def test_a_step_needs_something_to_call_and_a_retry_an_end() -> None:
         assert said in outcome.error.detail
 
 
+async def test_passes_that_say_what_they_are_are_found_again_in_any_order(scene: Scene) -> None:
+    instance_id, reached = uuid4(), asyncio.Event()
+    order = ["tea", "cup", "a/b@1~ü"]
+    charged: list[str] = []
+
+    async def body(request: Submit, ctx: StepContext) -> Ticket:
+        async def pay(sku: str) -> None:
+            charged.append(sku)
+            if len(charged) == 2 and not reached.is_set():
+                reached.set()
+                await asyncio.Event().wait()
+
+        async def one(sku: str) -> None:
+            await ctx.once("charge", lambda: pay(sku), each=sku)
+
+        await asyncio.gather(*[one(sku) for sku in order])
+        return Ticket(ticket="t")
+
+    await interrupted(scene.host(body), instance_id, reached)
+    order.reverse()
+    assert isinstance(await scene.host(body).resume(instance_id), Completed)
+    done = [record.path.rpartition("/")[2] for record in await scene.records(instance_id)]
+    assert sorted(done) == ["charge@a%2Fb%401~%C3%BC", "charge@cup", "charge@tea"]
+    assert charged.count("tea") == 1
+    assert set(charged) == {*order}
+
+
+async def test_passes_with_one_name_and_steps_that_nobody_awaits_fail_the_capability(scene: Scene) -> None:
+    async def twice(request: Submit, ctx: StepContext) -> Ticket:
+        for _ in range(2):
+            await ctx.once("charge", lambda: None, each="tea")
+        return Ticket(ticket="t")
+
+    async def left(request: Submit, ctx: StepContext) -> Ticket:
+        scene.task = asyncio.ensure_future(ctx.once("charge", lambda: asyncio.sleep(0)))  # type: ignore[attr-defined]
+        return Ticket(ticket="t")
+
+    for body, code, said in ((twice, "capability.unhandled", "each="), (left, "flow.once_not_awaited", "await")):
+        outcome = await scene.host(body).run("document.process", ORDER)
+        assert isinstance(outcome, Failed)
+        assert outcome.error.code == code
+        assert said in outcome.error.detail
+
+
 # Ports
 
 

@@ -3,9 +3,9 @@
     order.place/payment.capture@0/charge_with/charge-card
 
 The flow, the step and its scope; each helper on the way that is passed the context; the label. Nothing in it is a line
-or a position, so that editing the code around a call does not move it. Two things have no name and get a number: the
-passes of a loop (`reserve`, `reserve@1`, `reserve@2`) and, in the path of what runs inside a step that is tried again,
-the try (`charge`, `charge~1`).
+or a position, so that editing the code around a call does not move it. Two things have no name. The passes of a loop
+have the one that `each` gives them, else a number (`reserve`, `reserve@1`, `reserve@2`). What runs inside a step that
+is tried again has the number of the try (`charge`, `charge~1`).
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def refuse_label(label: object) -> None:
         )
 
 
-def numbered(path: str, passes: int) -> str:
-    """A path on its nth pass (from 0) through one body."""
-    return f"{path}@{passes}" if passes else path
+def of_pass(path: str, which: str) -> str:
+    """A path on one pass of a loop: `reserve@tea`, or by number `reserve@1`; the first of those has none."""
+    return f"{path}@{which}" if which else path
 
 
 def retried(path: str, failures: int) -> str:

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 from uuid import UUID
 
 from flowx_runtime.authoring.backoff import Backoff
@@ -22,7 +23,7 @@ from flowx_runtime.engine.once.kept import ResultNotKept, error_again, error_typ
 from flowx_runtime.engine.once.path import (
     execution_path,
     helpers_between,
-    numbered,
+    of_pass,
     refuse_label,
     retried,
 )
@@ -56,7 +57,7 @@ class Parked(BaseException):
 class Execution:
     """The steps of one execution of a capability: of one step of a flow, in one scope, whatever the attempt."""
 
-    __slots__ = ("_clock", "_draw", "_ledger", "_passes", "_run", "_written", "parked", "path")
+    __slots__ = ("_clock", "_draw", "_ledger", "_open", "_passes", "_run", "_written", "parked", "path")
 
     def __init__(
         self, run: StepRun, ledger: Ledger, *, clock: Callable[[], datetime], draw: Callable[[], float]
@@ -68,6 +69,7 @@ class Execution:
         self._passes: Counter[str] = Counter()
         self._written: Captured | None = None
         self.path = execution_path(run.flow_id, run.name, run.scope, is_undo=run.compensating_for is not None)
+        self._open = 0
         self.parked: Parked | None = None
         """Set when a step is to be tried again; whatever the body then still does, it is left."""
 
@@ -81,7 +83,14 @@ class Execution:
         return self._written
 
     def step(
-        self, label: str, work: Callable[..., Any], *, scope: object, retry: Backoff | None, returns: Any
+        self,
+        label: str,
+        work: Callable[..., Any],
+        *,
+        each: object = None,
+        scope: object,
+        retry: Backoff | None,
+        returns: Any,
     ) -> Awaitable[Any]:
         """A step, named now by where it is called from, and run when it is awaited."""
         refuse_label(label)
@@ -98,11 +107,37 @@ class Execution:
         above, labels = (self.path, "") if inside is None else inside[1:]
         helpers = helpers_between(self._run, is_inside_a_step=inside is not None)
         path = "/".join((above, *helpers, label))
-        passes = self._passes[path]
-        self._passes[path] += 1
-        own = numbered(label, passes)
+        which = self._which_pass(path, label, each)
+        own = of_pass(label, which)
         labels = f"{labels}/{own}" if labels else own
-        return self._once(numbered(path, passes), labels, work, scope=scope, retry=retry, returns=returns)
+        self._open += 1
+        return self._closing(self._once(of_pass(path, which), labels, work, scope=scope, retry=retry, returns=returns))
+
+    def _which_pass(self, path: str, label: str, each: object) -> str:
+        """What tells this pass from the others: what the author says, else how many came before it."""
+        if each is None:
+            passes = self._passes[path]
+            self._passes[path] += 1
+            return str(passes) if passes else ""
+        which = quote(str(each), safe="")
+        if not which:
+            raise ValueError(f"step {label!r} is given an empty each=: give what tells one pass from another")
+        named = of_pass(path, which)
+        if self._passes[named]:
+            raise ValueError(f"two passes of step {label!r} have one each= ({which}): give what tells them apart")
+        self._passes[named] += 1
+        return which
+
+    async def _closing(self, work: Awaitable[Any]) -> Any:
+        try:
+            return await work
+        finally:
+            self._open -= 1
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything that was begun has ended: a step that nobody waits for may run after its capability."""
+        return self._open == 0
 
     @property
     def is_inside_a_step(self) -> bool:
