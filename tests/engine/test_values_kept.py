@@ -275,6 +275,9 @@ def test_plain_contracts_are_known_and_nothing_else_is() -> None:
     class Limited(Contract):
         a: Annotated[str, Field(min_length=1)] = ""
 
+    class Mistaken(Contract):
+        a: Colour = "red"  # type: ignore[assignment]
+
     class Ten(Contract):
         a: str
         b: int = 0
@@ -286,7 +289,7 @@ def test_plain_contracts_are_known_and_nothing_else_is() -> None:
 
     assert models_in_plain(Ten) == (Flat,)
     assert models_in_plain(Flat) == ()
-    for contract in {type(value) for value, _ in LOST} - {Flat, HoldsBase, HoldsMany} | {Limited, HasPrivate}:
+    for contract in {type(value) for value, _ in LOST} - {Flat, HoldsBase, HoldsMany} | {Limited, Mistaken, HasPrivate}:
         assert models_in_plain(contract) is None, contract
 
 
