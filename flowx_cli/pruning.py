@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from flowx_cli.building import read_sources
 from flowx_cli.database import database
-from flowx_compiler.build import plan_on_disk
+from flowx_compiler.build import analyse, plan_on_disk
 from flowx_compiler.config import Config
 from flowx_compiler.errors import UsageProblem
 from flowx_runtime import PostgresJournal
@@ -70,13 +71,20 @@ def prune(configs: Sequence[Config], named: Sequence[str], *, dsn: str | None) -
 
 
 def _matching(config: Config, named: Sequence[str]) -> list[OldPlan]:
-    plans = []
+    plans: list[OldPlan] = []
+    unmarked: list[OldPlan] = []
     for file in sorted((config.root / config.plans_folder).glob("*_v*.py")):
         head = plan_on_disk(file.read_text("utf-8"))
-        if head is not None and head.is_retired:
+        if head is not None:
             plan = OldPlan(head.flow_id, head.version, file)
             if any(_fits(plan, name) for name in named):
-                plans.append(plan)
+                (plans if head.is_retired else unmarked).append(plan)
+    if unmarked:
+        # A build that is refused because of a plan marks it no more, and taking it away is one way out.
+        flows = analyse(read_sources(config)).program.flows.values()
+        newer = {flow.id for flow in flows}
+        current = {(flow.id, flow.version) for flow in flows}
+        plans += [plan for plan in unmarked if plan.flow_id in newer and (plan.flow_id, plan.version) not in current]
     return plans
 
 

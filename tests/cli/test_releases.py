@@ -189,3 +189,19 @@ class TestPrune:
         assert run.returncode == 3
         assert f"no retired plan is named '{name}'" in run.stderr
         assert retired.generated() == before
+
+    def test_it_is_a_way_out_of_a_build_that_the_plan_refuses(self, project: Project, postgres_dsn: str) -> None:
+        project.edit("flows.py", '"order.place"', '"order.shift"')
+        project.flowx("build")
+        project.edit("flows.py", 'version="1.0.0"', 'version="1.1.0"')
+        project.edit(
+            "shop.py",
+            'JITTERED: Final = Backoff.exponential_jitter("PT5S", "PT5M")',
+            'JITTERED: Final = Backoff.exponential_jitter("PT6S", "PT5M")',
+        )
+        refused = project.flowx("build")
+        assert "FLOWX1304" in refused.stdout
+        run = project.flowx("build", "--prune", "order.shift@1.0.0", "--dsn", postgres_dsn, FLOWX_DSN="")
+        assert run.returncode == 0, run.stdout + run.stderr
+        assert "plans/order_shift_v1_0_0.py" not in project.generated()
+        assert "plans/order_shift_v1_1_0.py" in project.generated()
