@@ -119,8 +119,12 @@ class Drain:
                 except Exception:  # a loop that died would leave every event where it is
                     _LOG.exception("a look for events failed; the next one comes in %s", self._settings.interval)
                 await self._rest(stopping)
-            with suppress(JournalUnavailable):
+            try:
                 await self._finish()
+            except JournalUnavailable as unavailable:
+                _LOG.warning("left before all events were published, as the journal is away: %s", unavailable)
+            except Exception:
+                _LOG.exception("left before all events were published")
         finally:
             await self._stop()
 

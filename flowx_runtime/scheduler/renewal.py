@@ -56,4 +56,6 @@ class Renewal:
                 await self.renew_once()
             except JournalUnavailable as unavailable:
                 _LOG.warning("leases could not be renewed: %s", unavailable)
+            except Exception:  # a loop that died would have peers begin again whatever takes longer than a lease
+                _LOG.exception("leases could not be renewed; they are tried again")
             await asyncio.sleep(max(self._lease_ttl.total_seconds() / 6, _SHORTEST_PAUSE))

@@ -128,6 +128,9 @@ class Sweeps:
         except JournalUnavailable as unavailable:
             _LOG.warning("the journal cannot be reached, trying again: %s", unavailable)
             await asyncio.wait([stopped], timeout=interval)
+        except Exception:  # as in `run`
+            _LOG.exception("what fell due could not be taken up, trying again in %s", self._interval)
+            await asyncio.wait([stopped], timeout=interval)
         finally:
             stopped.cancel()
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from asyncio import FIRST_COMPLETED as FIRST
 from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 from engine_plans import Fields, Job, Submit, extract, plan, upload
 from engine_scene import TTL, Scene
 
 from flowx_runtime import Suspended
+from flowx_runtime.authoring.errors import FlowxError
 from flowx_runtime.journal.contract import JournalUnavailable
 from flowx_runtime.journal.records import State
 from flowx_runtime.plan import Delay
@@ -68,6 +71,51 @@ async def test_more_instances_than_a_node_takes_at_once_all_go_on():
     scene.clock.advance(timedelta(minutes=1))
     assert await host.sweep_once() == 10
     assert {entry.row.state for entry in scene.journal._entries.values()} == {State.COMPLETED}
+
+
+class Unfit(FlowxError):
+    """As where a table was renamed, or a password changed: no error that is known to pass by."""
+
+
+async def test_leases_are_renewed_again_after_an_error_that_nobody_expected():
+    scene = Scene(short_wait())
+    errors = iter([Unfit("no such table"), RuntimeError("a defect"), JournalUnavailable("away")])
+    renewed = asyncio.Event()
+
+    async def renew(asked, **_):
+        for error in errors:
+            raise error
+        renewed.set()
+        return frozenset(asked)
+
+    scene.journal.renew = renew
+    held = {uuid4(): float("-inf")}
+    renewal = Renewal(scene.journal, held, owner="node", lease_ttl=timedelta(milliseconds=1))
+    running = asyncio.create_task(renewal.run())
+    await asyncio.wait([running, waiting := asyncio.create_task(renewed.wait())], timeout=PATIENCE, return_when=FIRST)
+    assert waiting.done()
+    assert not running.done()
+    running.cancel()
+
+
+async def test_what_falls_due_between_two_sweeps_survives_an_error_that_nobody_expected():
+    scene = Scene(short_wait())
+    claim_due, errors = scene.journal.claim_due, iter([Unfit("no such table")])
+    failed, ended = asyncio.Event(), asyncio.Event()
+    scene.world.hooks["document.extract"] = ended.set
+
+    async def unfit(*, now, **arguments):
+        if scene.journal.commits:
+            for error in errors:
+                failed.set()
+                raise error
+        return await claim_due(now=now, **arguments)
+
+    scene.journal.claim_due = unfit
+    async with scene.new_host(sweep_interval=timedelta(seconds=0.3), clock=RealClock()) as host:
+        await host.run("document.process", ORDER)
+        await asyncio.wait_for(ended.wait(), PATIENCE)
+        assert failed.is_set()
 
 
 async def test_a_sweep_survives_a_store_that_is_away_for_a_while():

@@ -111,6 +111,9 @@ class PostgresPresence:
                 if not self._is_out_of_touch:
                     self._is_out_of_touch = True
                     _LOG.info("this node is out of touch with its peers, and comes back: %s", reason_of(lost))
+            except Exception:  # a node that is not there keeps what it leases from the others when it dies
+                pause = _FIRST_PAUSE if self.is_present else min(pause * 2, _LONGEST_PAUSE)
+                _LOG.exception("this node is out of touch with its peers, and comes back")
             finally:
                 self.is_present = False
             await asyncio.sleep(pause)
