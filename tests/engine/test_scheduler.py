@@ -101,10 +101,11 @@ async def test_leases_are_renewed_again_after_an_error_that_nobody_expected():
 async def test_what_falls_due_between_two_sweeps_survives_an_error_that_nobody_expected():
     scene = Scene(short_wait())
     claim_due, errors = scene.journal.claim_due, iter([Unfit("no such table")])
-    failed, ended = asyncio.Event(), asyncio.Event()
+    swept, failed, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
     scene.world.hooks["document.extract"] = ended.set
 
     async def unfit(*, now, **arguments):
+        swept.set()
         if scene.journal.commits:
             for error in errors:
                 failed.set()
@@ -113,6 +114,7 @@ async def test_what_falls_due_between_two_sweeps_survives_an_error_that_nobody_e
 
     scene.journal.claim_due = unfit
     async with scene.new_host(sweep_interval=timedelta(seconds=0.3), clock=RealClock()) as host:
+        await asyncio.wait_for(swept.wait(), PATIENCE)
         await host.run("document.process", ORDER)
         await asyncio.wait_for(ended.wait(), PATIENCE)
         assert failed.is_set()
