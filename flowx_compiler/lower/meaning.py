@@ -41,7 +41,8 @@ _NOTHING = Function(
 )
 _BY_NAME = frozenset({"attrgetter", "getattr", "hasattr", "methodcaller"})
 """Functions of the standard library that are given a member's name as text."""
-_HOOKS = frozenset({"model_post_init"})
+_HOOKS = frozenset({"_generate_next_value_", "_missing_", "model_post_init"})
+"""What pydantic and enumerations call by themselves."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from flowx_runtime.host.errors import NotAPlan
 from flowx_runtime.plan.catalog import Catalog, CatalogEntry, UnknownPlan
 from flowx_runtime.plan.nodes import Emit, Step, SubFlow
 from flowx_runtime.plan.plan import Plan
-from flowx_runtime.plan.staleness import check_fresh
+from flowx_runtime.plan.staleness import check_fresh, check_retired
 from flowx_runtime.plan.uses import CapabilityUse
 
 _LOG = logging.getLogger("flowx.host")
@@ -51,7 +51,7 @@ class Plans:
         else:
             for plan in given:
                 self._add(plan, is_current=True)
-        self.keep_retired_that_pass(self._check_whole)
+        self.keep_retired_that_pass(check_retired)
         for plan in self:
             self._check_whole(plan)
             self._note_events(plan)

@@ -32,6 +32,23 @@ def check_fresh(plan: Plan[Any, Any]) -> None:
         )
 
 
+def check_retired(plan: Plan[Any, Any]) -> None:
+    """Hold a retired plan to less: versions and effects may have moved, but each capability is still the same one.
+
+    Raises:
+        PlanStale: a name that it imports is another capability now, or none; all that moved is named.
+    """
+    moved = [
+        f"{getattr(use.target, '__qualname__', repr(use.target))} was the capability {use.id!r} and is "
+        f"{_said(None if declared is None else (declared.id,))}"
+        for use in _capabilities(plan)
+        for declared in (capability_declaration(use.target),)
+        if declared is None or declared.id != use.id
+    ]
+    if moved:
+        raise PlanStale(f"{'; '.join(dict.fromkeys(moved))}: keep the former one under its name beside the new one")
+
+
 def shape(contract: type[Any]) -> tuple[str, ...] | None:
     """A contract's members in sorted order, `"name?"` where it has a default; `None` for what is no pydantic model."""
     fields = getattr(contract, "model_fields", None)
@@ -59,6 +76,14 @@ def _moved(plan: Plan[Any, Any]) -> Iterator[str]:
                 yield from _signal(node.signal)
             case _:
                 continue
+
+
+def _capabilities(plan: Plan[Any, Any]) -> Iterator[CapabilityUse]:
+    for node in plan.nodes:
+        if isinstance(node, Step):
+            yield node.capability
+            if node.compensation is not None:
+                yield node.compensation
 
 
 def _contract(use: ContractUse) -> Iterator[str]:

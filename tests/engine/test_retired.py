@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -115,3 +116,16 @@ def test_what_only_a_lost_plan_calls_may_be_given(catalog: Listed) -> None:
     FlowHost(catalog(note, lost=(OLD,), retired=(OLD,)), given, journal=MemoryJournal())
     with pytest.raises(CapabilityUnknown):
         FlowHost(catalog(note), given, journal=MemoryJournal())
+
+
+def test_a_name_that_is_another_capability_now_is_not_called(catalog: Listed, caplog: pytest.LogCaptureFixture) -> None:
+    former = plan(Step(0, "note", replace(NOTE, id="offer.sign", version="0.9.0")), flow_id="old")
+    FlowHost(catalog(OTHER, former, retired=(OLD,)), journal=MemoryJournal())
+    (told,) = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert "note_signature was the capability 'offer.sign' and is 'offer.note'" in told
+
+
+def test_a_capability_may_have_moved_on_under_a_retired_plan(catalog: Listed, caplog: pytest.LogCaptureFixture) -> None:
+    former = plan(Step(0, "note", replace(NOTE, version="0.9.0", idempotent=False)), flow_id="old")
+    FlowHost(catalog(OTHER, former, retired=(OLD,)), journal=MemoryJournal())
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
