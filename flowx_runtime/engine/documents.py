@@ -205,12 +205,12 @@ def _kept(contract: type[Any], value: object) -> str:
         raise ValueNotKept(f"this {contract.__name__} cannot be written as JSON: {_reason(error)}") from error
     try:
         found = _rebuilt(contract, from_json(text)) if REDACTED in text else decode(contract, text)
-    except Exception as error:
+        place = difference(value, found)
+    except Exception as error:  # so are validators, and what compares members
         raise ValueNotKept(
             f"this {contract.__name__} is written as JSON that it does not take back{_at(contract, error)}: "
             "give its members types and names that JSON keeps"
         ) from error
-    place = difference(value, found)
     if place is not None:
         member = f"its member {'.'.join(place_in(contract, place))}" if place else "it"
         raise ValueNotKept(

@@ -19,6 +19,7 @@ from pydantic import (
     AliasGenerator,
     AliasPath,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     PlainSerializer,
@@ -385,3 +386,21 @@ async def test_a_once_result_that_would_not_come_back_is_asked_for_once(value: A
     assert outcome.error.code == "flow.once_result_not_kept"
     assert CANARY not in outcome.error.detail
     assert calls == ["charged"]
+
+
+class Touchy:
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError(CANARY)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class HoldsTouchy(Contract):
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    a: Annotated[Touchy, BeforeValidator(lambda _: Touchy()), PlainSerializer(lambda _: 1)]
+
+
+def test_members_that_cannot_be_compared_are_refused_and_not_quoted() -> None:
+    with pytest.raises(ValueNotKept, match="this HoldsTouchy ") as refused:
+        Documents().stored(HoldsTouchy, HoldsTouchy(a=Touchy()), ID)
+    assert CANARY not in str(refused.value)
