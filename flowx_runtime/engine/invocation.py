@@ -52,7 +52,6 @@ async def invoke(use: CapabilityUse, call: Call, request: Any, context: StepRun)
     except Disowned:
         raise
     except Exception as error:  # whatever a capability raises fails the step, never the host
-        refuse_if_parked(context)
         return Answer(None, told(error, request, context), _since(begun))
     except (asyncio.CancelledError, GeneratorExit, SystemExit) as error:
         task = asyncio.current_task()
@@ -63,7 +62,7 @@ async def invoke(use: CapabilityUse, call: Call, request: Any, context: StepRun)
         defect = RuntimeError(f"the capability let {type(error).__name__} out")
         defect.__cause__ = error
         return Answer(None, told(defect, request, context), _since(begun))
-    refuse_if_parked(context)
+    refuse_if_left(context)
     if context.execution is not None and not context.execution.is_whole:
         return Answer(None, _NOT_AWAITED, _since(begun))
     if use.result is not None and not isinstance(value, use.result):
@@ -71,10 +70,20 @@ async def invoke(use: CapabilityUse, call: Call, request: Any, context: StepRun)
     return Answer(value, None, _since(begun))
 
 
-def refuse_if_parked(context: StepRun) -> None:
-    """Leave a body that went on although one of its steps is to be tried again: what it gives is not an answer."""
+def refuse_if_left(context: StepRun) -> None:
+    """Leave a body that went on although one of its steps is to be tried again, or has no record: it has not answered.
+
+    Raises:
+        Parked: the step is to be tried again.
+        JournalUnavailable: its record could not be read or written.
+        Disowned: likewise, for somebody else has the instance.
+    """
     execution = context.execution
-    if execution is not None and execution.parked is not None:
+    if execution is None:
+        return
+    if execution.lost is not None:
+        raise execution.lost
+    if execution.parked is not None:
         raise execution.parked
 
 
@@ -82,9 +91,12 @@ def told(error: Exception, request: Any, context: StepRun) -> StoredError:
     """What is kept of an exception that a capability raised; a defect is logged as well.
 
     Raises:
-        JournalUnavailable: it is one, and so no answer of the capability's.
+        JournalUnavailable: it is one, and so no answer of the capability's; or a step inside it has no record.
+        Disowned: likewise.
+        Parked: a step inside the capability is to be tried again.
     """
-    if isinstance(error, JournalUnavailable):
+    refuse_if_left(context)
+    if isinstance(error, JournalUnavailable | Disowned):
         raise error
     if not isinstance(error, FlowError):
         _report(error, request, context)

@@ -14,7 +14,7 @@ from flowx_runtime.engine.degraded import degrade
 from flowx_runtime.engine.documents import ValueNotKept
 from flowx_runtime.engine.failures import Disowned, FlowFailure, stored_error
 from flowx_runtime.engine.frame import Frame, Moved, Waits
-from flowx_runtime.engine.invocation import Answer, OpenTransaction, invoke, refuse_if_parked, told, wrong_result
+from flowx_runtime.engine.invocation import Answer, OpenTransaction, invoke, refuse_if_left, told, wrong_result
 from flowx_runtime.engine.once.run import Parked
 from flowx_runtime.engine.step_context import StepRun
 from flowx_runtime.engine.step_rows import context_of, request_of, row_of, written_row
@@ -56,7 +56,7 @@ async def step_in_memory(walker: Walker, frame: Frame, node: Step) -> Moved:
     request = request_of(walker, frame, node)
     try:
         value = await walker.guards.guarded(use, None)(request, context)
-        refuse_if_parked(context)
+        refuse_if_left(context)
     except Parked as parked:
         await walker.pause(parked.gap)
         return await step(walker, frame, node)

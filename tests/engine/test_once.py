@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -35,7 +36,7 @@ from flowx_runtime import (
     capability,
 )
 from flowx_runtime.authoring.contracts import Sensitive
-from flowx_runtime.journal.contract import Journal
+from flowx_runtime.journal.contract import Journal, JournalUnavailable
 from flowx_runtime.journal.memory import MemoryJournal
 from flowx_runtime.journal.once import OnceRecord
 from flowx_runtime.journal.records import State
@@ -827,3 +828,52 @@ async def test_the_first_owner_asks_the_store_for_nothing() -> None:
 
     await scene.host(body).run("document.process", ORDER)
     assert asked == []
+
+
+# A journal that does not answer
+
+
+@pytest.mark.parametrize("kind", ["try", "group"])
+async def test_a_body_whose_record_could_not_be_written_has_not_answered_whatever_it_does(kind: str) -> None:
+    class Away(MemoryJournal):
+        is_away = False
+
+        async def record_once(self, *given: Any, **named: Any) -> Any:
+            if self.is_away:
+                raise JournalUnavailable("the database is away")
+            return await super().record_once(*given, **named)
+
+    journal = Away()
+    scene = Scene(journal)
+    journal._clock = scene.clock.now
+
+    async def body(request: Submit, ctx: StepContext) -> Ticket:
+        charge = ctx.once("charge", lambda: scene.outside.call("charge", "k"), retry=FOUR_TIMES)
+        if kind == "group":
+            async with asyncio.TaskGroup() as group:
+                group.create_task(charge)  # type: ignore[arg-type]
+            return Ticket(ticket="charged")
+        try:
+            await charge
+        except Exception:
+            with suppress(Exception):
+                await ctx.once("apologise", lambda: scene.outside.call("apologise"))
+            return Ticket(ticket="declined")
+        return Ticket(ticket="charged")
+
+    journal.is_away = True
+    instance_id = uuid4()
+    with pytest.raises(JournalUnavailable):
+        await scene.host(body).run("document.process", ORDER, instance_id=instance_id)
+    history = await journal.read(instance_id)
+    assert history is not None
+    assert history.rows == ()
+    assert not history.instance.state.is_terminal
+    assert scene.outside.calls == ["charge"], "nothing more happens that might not be kept either"
+    journal.is_away = False
+    scene.clock.move_to(scene.clock.now() + timedelta(minutes=5))
+    await scene.host(body).sweep_once()
+    again = await journal.read(instance_id)
+    assert again is not None
+    assert [row.result for row in again.rows] == ['{"ticket":"charged"}']
+    assert again.instance.state is State.COMPLETED

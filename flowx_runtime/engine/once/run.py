@@ -57,7 +57,7 @@ class Parked(BaseException):
 class Execution:
     """The steps of one execution of a capability: of one step of a flow, in one scope, whatever the attempt."""
 
-    __slots__ = ("_clock", "_draw", "_ledger", "_open", "_passes", "_run", "_written", "parked", "path")
+    __slots__ = ("_clock", "_draw", "_ledger", "_open", "_passes", "_run", "_written", "lost", "parked", "path")
 
     def __init__(
         self, run: StepRun, ledger: Ledger, *, clock: Callable[[], datetime], draw: Callable[[], float]
@@ -72,10 +72,12 @@ class Execution:
         self._open = 0
         self.parked: Parked | None = None
         """Set when a step is to be tried again; whatever the body then still does, it is left."""
+        self.lost: Exception | None = None
+        """Set when a record could not be read or written; likewise, or a step that has run could count as not run."""
 
     async def resume(self) -> Captured | None:
         """What an earlier attempt at this execution read from outside, so that this one reads the same."""
-        await self._ledger.load(self.path)
+        await self._load()
         record = self._ledger.find(self.path)
         if record is None or record.value is None:
             return None
@@ -155,8 +157,10 @@ class Execution:
         retry: Backoff | None,
         returns: Any,
     ) -> Any:
+        if self.lost is not None:
+            raise self.lost  # the body went on regardless: nothing more happens that might not be kept either
         ledger = self._ledger
-        await ledger.load(self.path)
+        await self._load()
         found = ledger.find(path)
         if found is not None and found.is_done:
             if found.error is not None:
@@ -227,11 +231,25 @@ class Execution:
         if before is not None and len(before.ids) > len(captured.ids):
             captured = replace(captured, ids=before.ids)  # this attempt has not come as far yet
         if captured == before:
-            await self._ledger.write(record)
+            await self._keep(record)
             return
         of_execution = OnceRecord(self.path, is_done=False, value=_text(captured), attempts=0)
-        await self._ledger.write(of_execution, record)
+        await self._keep(of_execution, record)
         self._written = captured
+
+    async def _load(self) -> None:
+        try:
+            await self._ledger.load(self.path)
+        except (JournalUnavailable, Disowned) as lost:
+            self.lost = lost
+            raise
+
+    async def _keep(self, *records: OnceRecord) -> None:
+        try:
+            await self._ledger.write(*records)
+        except (JournalUnavailable, Disowned) as lost:
+            self.lost = lost
+            raise
 
     def _key(self, path: str, labels: str, scope: object) -> str:
         if scope is None:
