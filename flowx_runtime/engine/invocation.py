@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,12 +15,15 @@ from flowx_runtime.authoring.errors import FlowError
 from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine.capabilities import Call
 from flowx_runtime.engine.failures import UNHANDLED, WRONG_RESULT, Disowned, stored_error, told_to_log
+from flowx_runtime.engine.once.run import Parked
 from flowx_runtime.engine.step_context import StepRun
 from flowx_runtime.journal.contract import JournalUnavailable, StepTransaction
 from flowx_runtime.journal.records import Commit, Refused, StoredError
 from flowx_runtime.plan.uses import CapabilityUse
 
 _LOG = logging.getLogger("flowx.engine")
+
+_CANCELLING: Final = (asyncio.CancelledError, GeneratorExit, SystemExit)
 
 _NOT_AWAITED: Final = StoredError(
     "flow.once_not_awaited",
@@ -38,7 +42,7 @@ class Answer:
 
 
 async def invoke(use: CapabilityUse, call: Call, request: Any, context: StepRun) -> Answer:
-    """Call a capability; every exception of its own becomes an error value.
+    """Call a capability; every exception of its own becomes an error value, one that is no `Exception` as well.
 
     Cancellation, a journal that cannot be reached and an instance that is somebody else's by now are no answers of the
     capability: they pass through.
@@ -49,19 +53,8 @@ async def invoke(use: CapabilityUse, call: Call, request: Any, context: StepRun)
     begun = time.perf_counter()
     try:
         value = await call(request, context)
-    except Disowned:
-        raise
-    except Exception as error:  # whatever a capability raises fails the step, never the host
+    except BaseException as error:  # whatever a capability raises fails the step, never the host
         return Answer(None, told(error, request, context), _since(begun))
-    except (asyncio.CancelledError, GeneratorExit, SystemExit) as error:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise
-        # Nobody cancels this run: something inside the capability was cancelled, or it tried to end the process.
-        # Passing that on would leave no row, and the effect would be repeated without end.
-        defect = RuntimeError(f"the capability let {type(error).__name__} out")
-        defect.__cause__ = error
-        return Answer(None, told(defect, request, context), _since(begun))
     refuse_if_left(context)
     if context.execution is not None and not context.execution.is_whole:
         return Answer(None, _NOT_AWAITED, _since(begun))
@@ -87,20 +80,49 @@ def refuse_if_left(context: StepRun) -> None:
         raise execution.parked
 
 
-def told(error: Exception, request: Any, context: StepRun) -> StoredError:
+def told(error: BaseException, request: Any, context: StepRun) -> StoredError:
     """What is kept of an exception that a capability raised; a defect is logged as well.
 
     Raises:
-        JournalUnavailable: it is one, and so no answer of the capability's; or a step inside it has no record.
+        JournalUnavailable: it is one, or a group with one, and so no answer of the capability's; or a step inside the
+            capability has no record.
         Disowned: likewise.
         Parked: a step inside the capability is to be tried again.
+        BaseException: it is not the capability's own: this run is cancelled, or the process is interrupted.
     """
-    refuse_if_left(context)
-    if isinstance(error, JournalUnavailable | Disowned):
+    if _is_from_outside(error):
         raise error
+    refuse_if_left(context)
+    for each in _leaves(error):
+        if isinstance(each, JournalUnavailable | Disowned | Parked):
+            raise each
+    if not isinstance(error, Exception):
+        # Passing that on would leave no row, and the effect would be repeated without end.
+        defect = RuntimeError(f"the capability let {type(error).__name__} out: {error}".removesuffix(": "))
+        defect.__cause__ = error
+        error = defect
     if not isinstance(error, FlowError):
         _report(error, request, context)
     return stored_error(error, (request, *context.in_sight()), code=UNHANDLED)
+
+
+def _is_from_outside(error: BaseException) -> bool:
+    """Whether this run is cancelled, or the process is to end; a capability may raise the same by itself."""
+    if isinstance(error, KeyboardInterrupt):
+        return threading.current_thread() is threading.main_thread()  # no other thread is interrupted
+    if isinstance(error, Exception):
+        return False
+    task = asyncio.current_task()
+    return isinstance(error, _CANCELLING) and task is not None and task.cancelling() > 0
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """An exception, or those that a group of them is made of."""
+    if not isinstance(error, BaseExceptionGroup):
+        yield error
+        return
+    for each in error.exceptions:
+        yield from _leaves(each)
 
 
 def wrong_result(use: CapabilityUse, value: Any) -> StoredError:

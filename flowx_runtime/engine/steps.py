@@ -57,11 +57,14 @@ async def step_in_memory(walker: Walker, frame: Frame, node: Step) -> Moved:
     try:
         value = await walker.guards.guarded(use, None)(request, context)
         refuse_if_left(context)
-    except Parked as parked:
-        await walker.pause(parked.gap)
-        return await step(walker, frame, node)
-    except Exception as error:
-        said = told(error, request, context)
+    except GeneratorExit:  # the run itself is thrown away
+        raise
+    except BaseException as error:
+        try:
+            said = told(error, request, context)
+        except Parked as parked:
+            await walker.pause(parked.gap)
+            return await step(walker, frame, node)
         raise FlowFailure(said, row_of(node, context, Answer(None, said, 0))) from error
     if use.result is not None:
         if not isinstance(value, use.result):

@@ -214,6 +214,25 @@ async def test_a_run_that_loses_its_lease_stops_and_does_not_unwind():
     assert await scene.rows() == ["|0|ocr.upload|Success"]
 
 
+class Panic(BaseException):
+    """As a library in another language raises one."""
+
+
+@pytest.mark.parametrize("profile", [Profile.DURABLE, Profile.EPHEMERAL])
+@pytest.mark.parametrize("left", [Panic("it panicked"), BaseExceptionGroup("several", [Panic("it panicked")])])
+async def test_whatever_a_capability_lets_out_fails_its_step(left: BaseException, profile: Profile):
+    scene = Scene(plan(upload(0), archive(1), profile=profile))
+
+    def leaves():
+        raise left
+
+    scene.world.hooks["offer.archive"] = leaves
+    outcome = await scene.host.run("document.process", ORDER)
+    assert isinstance(outcome, Failed)
+    assert outcome.error.code == "capability.unhandled"
+    assert type(left).__name__ in outcome.error.detail
+
+
 @pytest.mark.parametrize("left", [asyncio.CancelledError, GeneratorExit, SystemExit])
 async def test_a_cancellation_that_a_capability_makes_itself_is_a_failure_and_no_endless_repeat(
     left: type[BaseException],

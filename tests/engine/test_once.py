@@ -461,6 +461,26 @@ async def test_a_body_that_swallows_everything_is_left_all_the_same(scene: Scene
     assert scene.outside.calls == ["charge", "swallowed", "charge"]
 
 
+async def test_a_step_of_a_task_group_that_is_to_be_tried_again_parks_like_any_other(scene: Scene) -> None:
+    scene.outside.down_for = 2
+
+    async def body(request: Submit, ctx: StepContext) -> Ticket:
+        async with asyncio.TaskGroup() as group:
+            charge = ctx.once("charge", lambda: scene.outside.call("charge"), retry=FOUR_TIMES)
+            made = group.create_task(charge)  # type: ignore[arg-type]
+        return Ticket(ticket=made.result().id)
+
+    host = scene.host(body)
+    outcome = await host.run("document.process", ORDER)
+    assert isinstance(outcome, Suspended)
+    await host.sweep_once()
+    assert scene.outside.calls == ["charge"], "nothing is due"
+    await scene.wake(host)
+    await scene.wake(host)
+    assert await scene.state(outcome.instance_id) is State.COMPLETED
+    assert scene.outside.calls == ["charge"] * 3
+
+
 async def test_a_short_gap_is_waited_for_in_place_and_the_body_is_entered_from_the_top(scene: Scene) -> None:
     scene.outside.down_for = 2
     entered: list[datetime] = []
