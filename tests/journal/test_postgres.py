@@ -7,13 +7,16 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
 from journal_scene import LONG, OVER, claimed, done, due, event, history, new, parked, row, started
 from psycopg import AsyncConnection, sql
+from psycopg.conninfo import make_conninfo
 
 from flowx_runtime.journal.contract import JournalUnavailable
+from flowx_runtime.journal.postgres.connecting import DatabaseUnfit
 from flowx_runtime.journal.postgres.embedded import EmbeddedServer
 from flowx_runtime.journal.postgres.journal import PostgresJournal
 from flowx_runtime.journal.postgres.migrating import SchemaNewer, SchemaOlder, migrate, migrations
@@ -83,6 +86,22 @@ async def test_a_schema_newer_than_the_host_is_refused_in_one_sentence(postgres_
     for migrating in (True, False):
         with pytest.raises(SchemaNewer, match=r"9999.*install the flowx that migrated it"):
             await PostgresJournal.open(postgres_dsn, schema=schema, migrate=migrating)
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+async def test_a_database_that_cannot_store_every_text_is_refused(postgres_dsn, connection, encoding) -> None:
+    name = f"narrow_{encoding.lower()}_{uuid4().hex}"
+    await connection.execute(
+        sql.SQL("create database {} encoding {} locale 'C' template template0").format(
+            sql.Identifier(name), sql.Literal(encoding)
+        )
+    )
+    try:
+        for migrating in (True, False):
+            with pytest.raises(DatabaseUnfit, match=f"the encoding {encoding}.*encoding 'UTF8'"):
+                await PostgresJournal.open(make_conninfo(postgres_dsn, dbname=name), migrate=migrating)
+    finally:
+        await connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
 
 
 async def test_a_schema_older_than_the_host_is_refused_where_migrating_is_off(postgres_dsn, schema) -> None:

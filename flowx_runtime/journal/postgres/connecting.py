@@ -51,7 +51,7 @@ class ConnectionRefused(FlowxError):
 
 
 class DatabaseUnfit(FlowxError):
-    """The database answered, and lacks something that flowx needs: a right, a table, a function."""
+    """The database answered, and lacks something that flowx needs: a right, a table, a function, an encoding."""
 
     code: ClassVar[str] = "journal.database_unfit"
 

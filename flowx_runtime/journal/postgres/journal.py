@@ -103,6 +103,7 @@ class PostgresJournal(
         Raises:
             DsnInvalid: the dsn is no connection string.
             ConnectionRefused: the server does not let this user in.
+            DatabaseUnfit: the database has an encoding other than UTF8, or this user lacks a right.
             JournalUnavailable: the server cannot be reached.
             SchemaNewer: the database was migrated by a later flowx.
             SchemaOlder: it is behind, and `migrate` is off.

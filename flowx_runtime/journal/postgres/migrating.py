@@ -17,6 +17,7 @@ from psycopg import AsyncConnection, sql
 from psycopg.errors import UndefinedTable
 
 from flowx_runtime.authoring.errors import FlowxError
+from flowx_runtime.journal.postgres.connecting import DatabaseUnfit
 from flowx_runtime.journal.postgres.queries import in_schema
 
 _FOLDER: Final = Path(__file__).parent / "migrations"
@@ -60,8 +61,10 @@ async def migrate(connection: AsyncConnection[Any], schema: str) -> tuple[Migrat
     """Apply what is missing; gives what was applied. Safe to run twice and from several hosts at once.
 
     Raises:
+        DatabaseUnfit: the database cannot store every text.
         SchemaNewer: the database is ahead of this host.
     """
+    _refuse_encoding(connection)
     applied: list[Migration] = []
     async with connection.transaction():
         await connection.execute("select pg_advisory_xact_lock(%s)", [_lock_key(schema)])
@@ -91,9 +94,11 @@ async def check(connection: AsyncConnection[Any], schema: str) -> None:
     """Refuse a schema that this host cannot work with.
 
     Raises:
+        DatabaseUnfit: the database cannot store every text.
         SchemaNewer: the database is ahead of this host.
         SchemaOlder: it is behind.
     """
+    _refuse_encoding(connection)
     present = await version(connection, schema)
     _refuse_newer(present, schema)
     if present < len(migrations()):
@@ -118,6 +123,15 @@ async def _version(connection: AsyncConnection[Any], schema: str) -> int:
     row = await cursor.fetchone()
     assert row is not None
     return int(row[0])
+
+
+def _refuse_encoding(connection: AsyncConnection[Any]) -> None:
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding not in (None, "UTF8"):  # a pooler may not say
+        raise DatabaseUnfit(
+            f"the database {connection.info.dbname!r} has the encoding {encoding}, which cannot store every text: "
+            "make one with `create database … encoding 'UTF8' template template0`"
+        )
 
 
 def _refuse_newer(present: int, schema: str) -> None:
