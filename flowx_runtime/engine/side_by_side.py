@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -35,6 +36,16 @@ class Tally:
 Walk: TypeAlias = Callable[[], Coroutine[Any, Any, tuple[Wait, ...]]]
 
 
+_STOPPED: ContextVar[asyncio.Event | None] = ContextVar("flowx_walk_stopped", default=None)
+"""Set when the walk it belongs to is cancelled. A task's own count would not do: some libraries only ever add to it."""
+
+
+def is_stopped() -> bool:
+    """Whether the walk that runs was cancelled; a capability may have swallowed that."""
+    stopped = _STOPPED.get()
+    return stopped is not None and stopped.is_set()
+
+
 async def side_by_side(walks: Sequence[Walk], *, limit: int, is_decided: Callable[[Tally], bool]) -> dict[int, Ending]:
     """Run the walks, at most `limit` at once; a walk that waits keeps its place.
 
@@ -47,12 +58,13 @@ async def side_by_side(walks: Sequence[Walk], *, limit: int, is_decided: Callabl
     tally = Tally()
     running: dict[asyncio.Task[tuple[Wait, ...]], int] = {}
     upcoming = iter(enumerate(walks))
+    stopped = asyncio.Event()
     is_over = False
     try:
         while True:
             free = 0 if is_over else limit - len(running) - tally.waiting
             for _, (position, walk) in zip(range(free), upcoming, strict=False):
-                running[asyncio.create_task(walk())] = position
+                running[_begin(walk, stopped)] = position
             if not running:
                 return endings
             finished, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
@@ -63,10 +75,20 @@ async def side_by_side(walks: Sequence[Walk], *, limit: int, is_decided: Callabl
                     tally.add(endings[position])
             if not is_over and is_decided(tally):
                 is_over = True
+                stopped.set()
                 for task in running:
                     task.cancel()
     finally:
+        stopped.set()
         await _drain(running)
+
+
+def _begin(walk: Walk, stopped: asyncio.Event) -> asyncio.Task[tuple[Wait, ...]]:
+    around = _STOPPED.set(stopped)
+    try:
+        return asyncio.create_task(walk())
+    finally:
+        _STOPPED.reset(around)
 
 
 async def _one_by_one(walks: Sequence[Walk], is_decided: Callable[[Tally], bool]) -> dict[int, Ending]:

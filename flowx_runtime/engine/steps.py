@@ -16,6 +16,7 @@ from flowx_runtime.engine.failures import Disowned, FlowFailure, stored_error
 from flowx_runtime.engine.frame import Frame, Moved, Waits
 from flowx_runtime.engine.invocation import Answer, OpenTransaction, invoke, refuse_if_left, told, wrong_result
 from flowx_runtime.engine.once.run import Parked
+from flowx_runtime.engine.side_by_side import is_stopped
 from flowx_runtime.engine.step_context import StepRun
 from flowx_runtime.engine.step_rows import context_of, request_of, row_of, written_row
 from flowx_runtime.engine.turns import LONGEST_PAUSE, wait_for_a_turn
@@ -159,6 +160,8 @@ async def _attempt(walker: Walker, frame: Frame, node: Step, scope: str) -> Flow
     _refuse_caller(walker, node)
     request = request_of(walker, frame, node)
     await session.flush()
+    if session.overlapping and is_stopped():
+        await walker.leave()  # between two attempts
     walker.check_cancelled()
     context = context_of(walker, frame, node, scope, session.attempt_after((scope, node.index)))
     if session.journal is not None:

@@ -6,6 +6,7 @@ predicate, selector and map therefore sees what it saw when it was first asked.
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, assert_never
@@ -20,6 +21,7 @@ from flowx_runtime.engine.guards import Guards
 from flowx_runtime.engine.identity import event_id
 from flowx_runtime.engine.once.run import Execution
 from flowx_runtime.engine.session import Session
+from flowx_runtime.engine.side_by_side import is_stopped
 from flowx_runtime.journal.records import Captured, Delivery, RowOutcome, StagedEvent, StepRow
 from flowx_runtime.plan.nodes import (
     AwaitSignal,
@@ -78,6 +80,8 @@ class Walker:
         """
         index = start
         while index < end:
+            if self.session.overlapping and is_stopped():
+                await self.leave()
             node = self._nodes[index]
             try:
                 moved = await (self._step(self, frame, node) if type(node) is Step else self._enter(frame, node))
@@ -88,6 +92,15 @@ class Walker:
                 return moved
             index = moved
         return ()
+
+    async def leave(self) -> None:
+        """Leave a walk that was cancelled and whose capability went on: what it did has rows, so it can be undone.
+
+        Raises:
+            CancelledError: always.
+        """
+        await self.session.flush()
+        raise asyncio.CancelledError
 
     def check_deadline(self) -> None:
         """Fail a flow whose time is up or that is to be cancelled, before it does or waits for anything more."""

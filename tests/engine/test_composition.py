@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +14,7 @@ from engine_plans import (
     OCR_SIGNAL,
     SIGNED,
     UPLOAD,
+    Fields,
     Job,
     NotInTime,
     OcrCompleted,
@@ -27,7 +30,7 @@ from engine_plans import (
 )
 from engine_scene import TTL, Crash, Scene
 
-from flowx_runtime import Completed, Failed, Suspended
+from flowx_runtime import Backoff, Completed, Failed, PolicySet, Retry, Suspended
 from flowx_runtime.authoring.contracts import Contract
 from flowx_runtime.authoring.merge import Merge
 from flowx_runtime.authoring.vocabulary import Profile, SubFlowMode
@@ -37,6 +40,7 @@ from flowx_runtime.plan import AwaitSignal, Delay, Fail, ForEach, Parallel, Plan
 
 ORDER = Submit(document_id="o")
 DAY = timedelta(days=1)
+AGAIN = PolicySet("again", retry=Retry(3, Backoff.fixed("PT0.1S")))
 ALL, SETTLED, FIRST = Merge.ALL_MUST_SUCCEED, Merge.ALL_SETTLED, Merge.FIRST_SUCCESS
 
 
@@ -95,6 +99,52 @@ async def test_a_failing_branch_cancels_its_siblings_and_is_the_forks_failure():
     assert outcome.error.code == "ocr.refused"
     assert scene.world.effects == ["drained"]
     assert await scene.rows() == ["|1|ocr.upload|Failure"]
+
+
+async def test_a_branch_whose_capability_swallows_its_cancellation_stops_there_and_is_undone():
+    scene = Scene(plan(Parallel(0, (1, 2), 4, ALL), archive(1), upload(2), extract(3)))
+    begun = asyncio.Event()
+
+    async def fails(request: Submit, ctx: Any) -> Ticket:
+        await begun.wait()
+        raise Refused
+
+    async def swallows(request: Submit, ctx: Any) -> Job:
+        begun.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        scene.world.effects.append("uploaded")
+        return Job(job_id="j")
+
+    scene.new_host(substitutes={"offer.archive": fails, "ocr.upload": swallows})
+    outcome = await run(scene)
+    assert isinstance(outcome, Failed)
+    assert outcome.error.code == "ocr.refused"
+    assert scene.world.effects == ["uploaded", "ocr.cancel(j)"]
+    assert [row.split("|")[2] for row in await scene.rows()] == ["ocr.upload", "offer.archive", "ocr.cancel"]
+
+
+async def test_a_branch_that_was_cancelled_makes_no_further_attempt():
+    scene = Scene(plan(upload(0), Parallel(1, (2, 3), 4, ALL), archive(2), replace(extract(3), policy=AGAIN)))
+    begun = asyncio.Event()
+
+    async def fails(request: Submit, ctx: Any) -> Ticket:
+        await begun.wait()
+        raise Refused
+
+    async def is_torn_off(request: Job, ctx: Any) -> Fields:
+        begun.set()
+        scene.world.effects.append(f"attempt {ctx.attempt}")
+        if ctx.attempt == 1:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                raise ConnectionError from None
+        return Fields(count=1)
+
+    scene.new_host(substitutes={"offer.archive": fails, "document.extract": is_torn_off})
+    assert isinstance(await run(scene), Failed)
+    assert scene.world.effects == ["ocr.upload(o)", "attempt 1", "ocr.cancel(job-o)"]
 
 
 async def test_all_settled_goes_on_past_a_failure_and_never_tries_it_again():
