@@ -26,6 +26,8 @@ class ScheduleRow:
     flow_id: str
     cron: str
     time_zone: str
+    first_version: str
+    """The version that began it. Names the instances of its occurrences, whichever version starts them."""
     flow_version: str
     """The newest version that has served it."""
     considered_until: datetime

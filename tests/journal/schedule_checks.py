@@ -24,7 +24,7 @@ def check(function: Check) -> Check:
 
 
 def new(flow_id: str = "offer.close", cron: str = "0 2 * * *", time_zone: str = "Europe/Berlin") -> ScheduleRow:
-    return ScheduleRow(flow_id, cron, time_zone, "1.0.0", NOON)
+    return ScheduleRow(flow_id, cron, time_zone, "1.0.0", "1.1.0", NOON)
 
 
 async def only(journal: Journal, flow_id: str = "offer.close") -> ScheduleRow:

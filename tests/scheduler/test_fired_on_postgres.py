@@ -159,3 +159,27 @@ async def test_what_a_killed_node_left_is_fired_by_another_and_once(cluster: Clu
     assert await cluster.fired() == ["08-01 16:24"]
     row = await cluster.row()
     assert (row.planned, row.fired) == ((), 1)
+
+
+async def test_a_release_that_replaces_a_node_whose_clock_was_ahead_fires_nothing_twice(cluster: Cluster) -> None:
+    old, new = flow(schedule("0 * * * *")), flow(schedule("0 * * * *"), version="1.1.0")
+    ahead = JumpingClock("2026-08-01T16:59:00")
+    replaced = await cluster.start(old, clock=ahead)
+    ahead.at("2026-08-01T17:00:00")
+    assert await replaced.sweep_once() == 1
+    await replaced.__aexit__(None, None, None)
+    cluster.clock.at("2026-08-01T16:59:30")
+    node = await cluster.start(old, new)
+    for moment in ("16:59:30", "17:00:00", "17:01:00", "18:00:00"):
+        cluster.clock.at(f"2026-08-01T{moment}")
+        await node.sweep_once()
+    assert await cluster.fired() == ["08-01 17:00", "08-01 18:00 1.1.0"]
+    assert cluster.rows("select first_version, flow_version from flow_schedule") == [("1.0.0", "1.1.0")]
+
+
+async def test_a_row_of_before_first_versions_goes_on_under_the_version_it_was_left_with(cluster: Cluster) -> None:
+    plan, later = flow(schedule()), flow(schedule(), version="1.1.0")
+    await cluster.start(plan)
+    cluster.rows("update flow_schedule set first_version = null returning 1")
+    await cluster.start(plan, later)
+    assert cluster.rows("select first_version, flow_version from flow_schedule") == [("1.0.0", "1.1.0")]

@@ -209,6 +209,25 @@ async def test_a_clock_that_is_set_back_fires_nothing_twice_and_does_not_go_sile
     assert await scene.fired() == [*ahead, "08-01 21:00"]
 
 
+@pytest.mark.parametrize("is_old_kept", [True, False])
+async def test_a_release_that_replaces_a_node_whose_clock_was_ahead_fires_nothing_twice(is_old_kept: bool) -> None:
+    old, new = flow(schedule("0 12 * * *")), flow(schedule("0 12 * * *"), version="1.1.0")
+    scene = Scene(old, at="2026-08-01T11:58:00")
+    ahead = JumpingClock("2026-08-01T11:59:00")
+    replaced = scene.node(clock=ahead)
+    await register(replaced)
+    ahead.at("2026-08-01T12:00:00")
+    assert await replaced.sweep_once() == 1
+    scene.clock.at("2026-08-01T11:59:30")
+    node = scene.node(*([old, new] if is_old_kept else [new]))
+    await register(node)
+    for moment in ("01T11:59:30", "01T12:00:00", "01T12:01:00", "02T12:00:00"):
+        scene.clock.at(f"2026-08-{moment}")
+        await node.sweep_once()
+    assert await scene.fired() == ["08-01 12:00", "08-02 12:00 1.1.0"]
+    assert (await scene.row()).first_version == "1.0.0"
+
+
 async def test_what_is_planned_when_the_clock_is_set_back_is_not_planned_again() -> None:
     scene = Scene(flow(schedule("0 * * * *", jitter=timedelta(minutes=50))), at="2026-08-01T16:30:00")
     node = scene.node()

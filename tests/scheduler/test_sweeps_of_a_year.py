@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import islice
 from random import Random
@@ -151,7 +151,7 @@ async def test_any_cut_and_any_nodes_fire_what_one_look_would(
         await nodes[0].fire_due()
     at_once = set(scheduled.times.between(begin, clock.instant))
     if jitter is not None:
-        at_once = {at for at in at_once if scheduled.planned(at).release_at <= clock.instant}
+        at_once = {at for at in at_once if scheduled.planned(at, "1").release_at <= clock.instant}
     event(f"{min(len(at_once) // 100, 4)} hundred occurrences")
     assert set(world.created) == at_once
     assert set(world.created.values()) <= {1}
@@ -175,7 +175,8 @@ def test_every_occurrence_is_fired_skipped_or_lost_and_nothing_else_is(
     begin = utc(start)
     now = begin + timedelta(minutes=minutes)
     terms = Terms(catch_up=catch_up, batch=10_000)
-    decision = due(scheduled, begin, now, terms)
+    row = ScheduleRow(*scheduled.key, "1", "1", begin)
+    decision = due(scheduled, row, now, terms)
     owed = list(scheduled.times.between(begin, now))
     fired = [fire.occurrence_at for fire in decision.fires]
     assert fired == sorted(set(fired) & set(owed))
@@ -190,4 +191,4 @@ def test_every_occurrence_is_fired_skipped_or_lost_and_nothing_else_is(
     else:
         assert len(fired) == expected[policy]
     assert next_after(scheduled, now) > now
-    assert due(scheduled, now, now, terms).is_nothing
+    assert due(scheduled, replace(row, considered_until=now), now, terms).is_nothing

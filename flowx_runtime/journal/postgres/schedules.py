@@ -43,13 +43,13 @@ def _parameters(row: ScheduleRow) -> dict[str, Any]:
 
 
 def _read(row: tuple[Any, ...]) -> ScheduleRow:
-    flow_id, cron, time_zone, flow_version, considered_until, planned, fired, skipped, lost, revision = row
+    flow_id, cron, time_zone, first_version, flow_version, considered_until, planned, *counts = row
     fires = tuple(
         PlannedFire(_moment(fire["occurrence_at"]), fire["flow_version"], _moment(fire["release_at"]))
         for fire in planned
     )
     considered = considered_until.astimezone(UTC)
-    return ScheduleRow(flow_id, cron, time_zone, flow_version, considered, fires, fired, skipped, lost, revision)
+    return ScheduleRow(flow_id, cron, time_zone, first_version, flow_version, considered, fires, *counts)
 
 
 def _moment(text: str) -> datetime:

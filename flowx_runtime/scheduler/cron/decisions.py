@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final, assert_never
 
 from flowx_runtime.authoring.vocabulary import MissedFire
-from flowx_runtime.journal.schedules import PlannedFire
+from flowx_runtime.journal.schedules import PlannedFire, ScheduleRow
 from flowx_runtime.plan.schedules import Schedule
 from flowx_runtime.scheduler.cron.expression import CronExpression, CronUnreadable, TimeZoneUnknown
 from flowx_runtime.scheduler.cron.identity import jitter_of, occurrence_id
@@ -58,9 +58,11 @@ class Scheduled:
         """What it is stored under. Without the version: a later one goes on where this one stopped."""
         return self.flow_id, self.schedule.cron, self.schedule.time_zone
 
-    def planned(self, occurrence: datetime) -> PlannedFire:
-        """The start of one occurrence under this version, after its jitter."""
-        instance_id = occurrence_id(self.flow_id, self.version, self.schedule.cron, self.schedule.time_zone, occurrence)
+    def planned(self, occurrence: datetime, first_version: str) -> PlannedFire:
+        """The start of one occurrence under this version, after its jitter, whichever version began the schedule."""
+        instance_id = occurrence_id(
+            self.flow_id, first_version, self.schedule.cron, self.schedule.time_zone, occurrence
+        )
         return PlannedFire(occurrence, self.version, occurrence + jitter_of(instance_id, self.schedule.jitter))
 
 
@@ -89,13 +91,14 @@ def next_after(scheduled: Scheduled, instant: datetime) -> datetime:
     return next(scheduled.times.after(instant))
 
 
-def due(scheduled: Scheduled, considered_until: datetime, now: datetime, terms: Terms) -> Decision:
-    """What is owed at `now` of everything after `considered_until`.
+def due(scheduled: Scheduled, row: ScheduleRow, now: datetime, terms: Terms) -> Decision:
+    """What is owed at `now` of everything that the row has not considered.
 
     An occurrence is met on time if it is no later than the terms' tolerance, and fires. Of those that were missed,
     `SKIP` fires none, `RUN_ONCE` the newest if nothing on time fires in its place, and `RUN_ALL` all within the
     horizon. A clock that was set back is followed back: what was fired already has its instance, and none fires twice.
     """
+    considered_until = row.considered_until
     if considered_until > now + terms.tolerance:
         return Decision(now, went_back=considered_until - now)
     horizon = now - terms.catch_up
@@ -108,7 +111,7 @@ def due(scheduled: Scheduled, considered_until: datetime, now: datetime, terms: 
     missed: list[PlannedFire] = []
     on_time: list[PlannedFire] = []
     for occurrence in scheduled.times.between(max(considered_until, horizon), now):
-        planned = scheduled.planned(occurrence)
+        planned = scheduled.planned(occurrence, row.first_version)
         (missed if planned.release_at < now - terms.tolerance else on_time).append(planned)
     late = _of_the_missed(scheduled.schedule.missed_fire, missed, has_other=bool(on_time))
     fires = sorted([*late, *on_time], key=lambda planned: planned.occurrence_at)

@@ -11,10 +11,13 @@ _VERSION_AND_VARIANT: Final = 0xF << 76 | 0b11 << 62
 _UUID_8: Final = 8 << 76 | 0b10 << 62
 
 
-def occurrence_id(flow_id: str, version: str, cron: str, time_zone: str, occurrence: datetime) -> UUID:
-    """The instance that one occurrence starts, whichever node starts it: a UUIDv8 over SHA-256 of what names it."""
+def occurrence_id(flow_id: str, first_version: str, cron: str, time_zone: str, occurrence: datetime) -> UUID:
+    """The instance that one occurrence starts, whichever node starts it: a UUIDv8 over SHA-256 of what names it.
+
+    The version is the one that began the schedule, so that an occurrence is one instance across releases.
+    """
     instant = occurrence.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    digest = hashlib.sha256("\0".join((flow_id, version, cron, time_zone, instant)).encode()).digest()
+    digest = hashlib.sha256("\0".join((flow_id, first_version, cron, time_zone, instant)).encode()).digest()
     return UUID(int=int.from_bytes(digest[:16], "big") & ~_VERSION_AND_VARIANT | _UUID_8)
 
 

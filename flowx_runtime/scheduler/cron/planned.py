@@ -130,4 +130,4 @@ class PlannedStarts:
 
 
 def _instance(row: ScheduleRow, fire: PlannedFire) -> UUID:
-    return occurrence_id(row.flow_id, fire.flow_version, row.cron, row.time_zone, fire.occurrence_at)
+    return occurrence_id(row.flow_id, row.first_version, row.cron, row.time_zone, fire.occurrence_at)

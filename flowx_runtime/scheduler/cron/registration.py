@@ -50,7 +50,7 @@ def _saved(
     for each in scheduled:
         row = found.get(each.key)
         if row is None:
-            yield ScheduleRow(*each.key, flow_version=each.version, considered_until=now)
+            yield ScheduleRow(*each.key, each.version, each.version, considered_until=now)
         elif _is_older(row, each.version):
             yield replace(row, flow_version=each.version)
 

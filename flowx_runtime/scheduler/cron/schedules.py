@@ -209,7 +209,7 @@ class Schedules:
         now = self._clock.now()
         if row.considered_until <= now and self._first(scheduled, row, row.considered_until) > now:
             return Decision(row.considered_until)
-        return due(scheduled, row.considered_until, now, self._terms)
+        return due(scheduled, row, now, self._terms)
 
     def _instants(self, rows: Rows, not_before: datetime | None) -> list[datetime]:
         """When each schedule has something to decide or start."""

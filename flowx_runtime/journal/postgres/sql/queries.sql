@@ -174,22 +174,24 @@ select * from {schema}.prune(%s, %s, %s);
 
 -- name: schedules
 -- Locks nothing.
-select flow_id, cron, time_zone, flow_version, considered_until, planned, fired, skipped, lost, revision
+select flow_id, cron, time_zone, coalesce(first_version, flow_version), flow_version, considered_until, planned, fired,
+    skipped, lost, revision
     from {schema}.flow_schedule where flow_id = any (%s) order by flow_id, cron, time_zone;
 
 -- name: create_schedule
 -- Locks nothing that exists; concurrent creations of one row wait for the first on its primary key.
 insert into {schema}.flow_schedule (
-    flow_id, cron, time_zone, flow_version, considered_until, planned, fired, skipped, lost, revision)
-values (%(flow_id)s, %(cron)s, %(time_zone)s, %(flow_version)s, %(considered_until)s, %(planned)s,
+    flow_id, cron, time_zone, first_version, flow_version, considered_until, planned, fired, skipped, lost, revision)
+values (%(flow_id)s, %(cron)s, %(time_zone)s, %(first_version)s, %(flow_version)s, %(considered_until)s, %(planned)s,
     %(fired)s, %(skipped)s, %(lost)s, 1)
 on conflict do nothing returning revision;
 
 -- name: update_schedule
 -- Locks the row; a concurrent save waits, and then finds the revision moved on.
 update {schema}.flow_schedule set
-    flow_version = %(flow_version)s, considered_until = %(considered_until)s, planned = %(planned)s,
-    fired = %(fired)s, skipped = %(skipped)s, lost = %(lost)s, revision = revision + 1, updated_at = now()
+    first_version = %(first_version)s, flow_version = %(flow_version)s, considered_until = %(considered_until)s,
+    planned = %(planned)s, fired = %(fired)s, skipped = %(skipped)s, lost = %(lost)s, revision = revision + 1,
+    updated_at = now()
 where flow_id = %(flow_id)s and cron = %(cron)s and time_zone = %(time_zone)s and revision = %(revision)s
 returning revision;
 
