@@ -79,6 +79,12 @@ def main(arguments: list[str] | None = None) -> None:
         # The reader has seen enough; Python would complain again when it flushes.
         sys.stderr.close()
         raise SystemExit(exits.NOTHING_FOUND) from None
+    except OSError as error:
+        if "--debug" in given:
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        click.echo(f"flowx: {where}{error.strerror or error}", err=True)
+        raise SystemExit(exits.COMMAND_WAS_WRONG) from None
     except Exception as error:  # the last line of defence: a person reads a sentence, not a traceback
         if "--debug" in given:
             raise

@@ -6,23 +6,22 @@ import json
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
+from flowx_cli.writing import bytes_of, is_as, refuse_foreign, write_text
 from flowx_compiler.cache import Cache
 from flowx_compiler.collecting import without_collecting
 from flowx_compiler.config import find_pyproject, load_config
 from flowx_compiler.discover import discover
 from flowx_compiler.errors import UsageProblem
 from flowx_compiler.outcome import Outcome
-from flowx_compiler.released import read_released
+from flowx_compiler.released import NotAManifest, Released, read_released
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flowx_cli.judging import Asked
     from flowx_compiler.config import Config
-    from flowx_compiler.released import Released
     from flowx_compiler.report.report import Report
     from flowx_compiler.source_file import SourceFile
 
@@ -39,6 +38,8 @@ class BuiltProject:
     """Files that differ from what this source builds; only in a check, which writes nothing."""
     restated: tuple[tuple[str, str], ...] = ()
     """(flow id, version) whose plan on disk was another one; nothing says that it was ever released."""
+    unread: str = ""
+    """Why the build could not be held to what is released, if it could not."""
 
 
 def configured(start: Path) -> tuple[Config, ...]:
@@ -80,23 +81,45 @@ def build_application(
     existing = _existing(plans)
     outcome = _outcome(config, files, existing, asked, cache)
     built = outcome.files.get(config.manifest)
-    released, now = read_released(_committed(config)).without_drafts(), read_released(built)
+    released, unread = _released(config)
+    now = read_released(built)
+    if unread and check:
+        raise UsageProblem(unread)
     if released.changed(now) or released.labels_gone(now):
         # Seldom, and therefore not part of what is cached: the next commit would make every cached outcome another one.
         outcome = _compile(config, files, existing, asked, cache, released)
-    different = tuple(path for path, text in outcome.files.items() if _bytes_of(config.root / path) != text.encode())
+    different = tuple(path for path, text in outcome.files.items() if not is_as(config.root / path, text))
     if check:
         return BuiltProject(config, _with_stale(config, outcome, different), (), different)
     restated: tuple[tuple[str, str], ...] = ()
     if different:
-        restated = read_released(_bytes_of(config.root / config.manifest)).changed(now)
+        restated = _restated(config, now)
+        refuse_foreign(config, different)
     if config.manifest in different:
         from flowx_compiler.emit.manifest_schema import check_manifest
 
         check_manifest(outcome.files[config.manifest])
     for path in different:
         write_text(config.root / path, outcome.files[path])
-    return BuiltProject(config, outcome.report, different, (), restated)
+    return BuiltProject(config, outcome.report, different, (), restated, unread)
+
+
+def _released(config: Config) -> tuple[Released, str]:
+    """What HEAD says is released; and a sentence where it has a manifest that says nothing."""
+    try:
+        return read_released(_committed(config)).without_drafts(), ""
+    except NotAManifest:
+        return Released(), (
+            f"{config.manifest} cannot be read as git's HEAD has it, so that nothing can be held to what is released: "
+            "run `flowx build`, look through what it writes, and commit that"
+        )
+
+
+def _restated(config: Config, now: Released) -> tuple[tuple[str, str], ...]:
+    try:
+        return read_released(bytes_of(config.root / config.manifest)).changed(now)
+    except NotAManifest:
+        return ()
 
 
 def _committed(config: Config) -> bytes | None:
@@ -195,7 +218,7 @@ def _still_holds(outcome: Outcome, config: Config, existing: dict[str, str]) -> 
 
 def _baseline(config: Config) -> object:
     """What the baseline says, and which of the files it names exist."""
-    content = _bytes_of(config.root / config.baseline) if config.baseline is not None else None
+    content = bytes_of(config.root / config.baseline) if config.baseline is not None else None
     if content is None:
         return None
     try:
@@ -212,34 +235,11 @@ def _roots(config: Config) -> tuple[Path, ...]:
 
 
 def _existing(plans: Path) -> dict[str, str]:
-    return {file.stem: file.read_text("utf-8") for file in sorted(plans.glob("*_v*.py"))} if plans.is_dir() else {}
+    return {file.stem: _text_of(file) for file in sorted(plans.glob("*_v*.py"))} if plans.is_dir() else {}
 
 
-def _bytes_of(path: Path) -> bytes | None:
+def _text_of(plan: Path) -> str:
     try:
-        return path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write through a temporary file, so that a build that is killed leaves the old file or the new one.
-
-    Raises:
-        UsageProblem: a file is where a folder has to be.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError) as error:
-        raise UsageProblem(f"{path.parent} has to be a folder and is a file: move it, or name another place") from error
-    with NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}.", delete=False) as temporary:
-        temporary.write(text.encode())
-    mode = path.stat().st_mode if path.exists() else 0o666 & ~_umask()
-    Path(temporary.name).chmod(mode)
-    Path(temporary.name).replace(path)
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
+        return plan.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageProblem(f"{plan} is no plan, it is not even text: move it away, or restore it from git") from error

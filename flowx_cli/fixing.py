@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from typing import TYPE_CHECKING
 
-from flowx_cli.building import read_sources, write_text
+from flowx_cli.building import read_sources
+from flowx_cli.writing import write_text
 from flowx_compiler.build import analyse
 from flowx_compiler.fix import FIXABLE, fixed_texts
 

@@ -8,7 +8,7 @@ from keyword import iskeyword
 from pathlib import Path
 from typing import Final
 
-from flowx_cli.building import write_text
+from flowx_cli.writing import write_text
 from flowx_compiler.errors import UsageProblem
 
 _PACKAGE: Final = "PACKAGE"

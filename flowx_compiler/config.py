@@ -130,6 +130,8 @@ def _check(pyproject: Path, key: str, value: object) -> None:
         raise UsageProblem(f"{where} does not give each rule a text: write {{ FLOWX1012 = 'error' }}")
     if key == "manifest" and (Path(str(value)).is_absolute() or ".." in Path(str(value)).parts):
         raise UsageProblem(f"{where} leads out of the project: write a path below it")
+    if key == "manifest" and Path(str(value)).suffix != ".json":
+        raise UsageProblem(f"{where} is no name of a JSON file: write for example 'flowx.manifest.json'")
     if key == "plans" and str(value).split(".")[0].startswith("flowx_"):
         raise UsageProblem(f"{where} is a package of flowx itself: write for example 'myapp.plans'")
     if key == "plans" and not all(part.isidentifier() for part in str(value).split(".")):

@@ -39,15 +39,25 @@ class Released:
         return {id: labels for id, labels in gone.items() if labels}
 
 
+class NotAManifest(ValueError):
+    """Something is where a manifest is looked for, and is none: conflict markers, a pointer to large-file storage."""
+
+
 def read_released(manifest: bytes | str | None) -> Released:
-    """What a manifest says; whatever is none says nothing."""
+    """What a manifest says; where there is none, nothing is released.
+
+    Raises:
+        NotAManifest: what is given cannot be read as one.
+    """
+    if manifest is None:
+        return Released()
     try:
-        document = json.loads(manifest or b"{}")
+        document = json.loads(manifest)
         digests = {(str(flow["id"]), str(flow["version"])): str(flow["planDigest"]) for flow in document["flows"]}
         labels = {
             str(capability["id"]): frozenset(map(str, capability.get("onceLabels", ())))
             for capability in document["capabilities"]
         }
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return Released()
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise NotAManifest(str(error)) from error
     return Released(digests, labels)

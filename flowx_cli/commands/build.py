@@ -109,6 +109,9 @@ def _build(
                 "under the former one cannot go on",
                 err=True,
             )
+        if application.unread:
+            click.echo(f"flowx: {application.unread}", err=True)
+            code = exits.COMMAND_WAS_WRONG
         if application.stale:
             code = exits.CHECK_SAYS_NO
     return code

@@ -27,8 +27,8 @@ def command(flow: str | None, format_: str | None, instance: UUID | None, output
     """
     import asyncio
 
-    from flowx_cli.building import write_text
     from flowx_cli.graph.asking import drawn_flow, drawn_instance
+    from flowx_cli.writing import write_text
 
     written_as = format_ or _FORMATS.get(output.suffix if output is not None else "", "mermaid")
     if instance is None:

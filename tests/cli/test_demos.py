@@ -38,7 +38,6 @@ def test_a_charge_through_a_processor_that_is_down_twice_happens_once(demo) -> N
     assert "charge 4200; charge 4200; charge 4200\n" in told
     assert "4200 cents in all" in told
     assert len(re.findall(r"reserve \d", told)) == 2
-    assert "tok_visa" not in told
 
 
 @pytest.mark.slow  # another node has to notice that one is dead

@@ -118,13 +118,6 @@ def test_it_can_be_suppressed_at_the_flow_and_nowhere_else(released: Project) ->
     assert "FLOWX1290" not in run.stdout
 
 
-def test_a_manifest_that_is_no_manifest_releases_nothing(released: Project) -> None:
-    released.write("flowx.manifest.json", "[1, 2]")
-    git(released, "commit", "-q", "-a", "-m", "Break it")
-    change_steps(released)
-    assert released.flowx("build").returncode == 0
-
-
 def test_a_stale_file_is_a_finding_in_every_format_and_the_check_writes_nothing(project: Project) -> None:
     project.flowx("build")
     change_steps(project)
@@ -205,3 +198,30 @@ class TestPrune:
         assert run.returncode == 0, run.stdout + run.stderr
         assert "plans/order_shift_v1_0_0.py" not in project.generated()
         assert "plans/order_shift_v1_1_0.py" in project.generated()
+
+
+SPOILT = {
+    "conflict": b'<<<<<<< HEAD\n{}\n=======\n{"a": 1}\n>>>>>>> topic\n',
+    "pointer": b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n",
+    "other": b'{"name": "x"}',
+}
+
+
+@pytest.mark.parametrize("spoilt", SPOILT)
+def test_a_committed_manifest_that_cannot_be_read_is_told_and_never_taken_for_nothing_released(
+    released: Project, spoilt: str
+) -> None:
+    manifest = released.root / "flowx.manifest.json"
+    good = manifest.read_bytes()
+    manifest.write_bytes(SPOILT[spoilt])
+    git(released, "commit", "-q", "-a", "-m", "Merge")
+    manifest.write_bytes(good)
+    change_steps(released)
+    run = released.flowx("build", "--check")
+    assert run.returncode == 2
+    assert "cannot be read as git's HEAD has it" in run.stderr
+    manifest.unlink()
+    run = released.flowx("build")
+    assert run.returncode == 2, "it is written, so that it can be committed, and yet nobody takes it for a good build"
+    assert json.loads(manifest.read_bytes())["flows"]
+    assert "commit that" in run.stderr
