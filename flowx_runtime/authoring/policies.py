@@ -103,6 +103,8 @@ class PolicySet:
 
     name: str
     timeout: str | timedelta | None = None
+    """The longest one attempt may take. A capability that is a plain `def` is given up and not ended: its thread goes
+    on, perhaps beside the next attempt."""
     retry: Retry | None = None
     circuit_breaker: CircuitBreaker | None = None
     bulkhead: Bulkhead | None = None
