@@ -29,11 +29,19 @@ class Completed:
 
 @dataclass(frozen=True, slots=True)
 class Suspended:
-    """The flow has not ended."""
+    """The flow has not ended: it waits, or another node or call has it.
+
+    A start answers so although the instance is running where its idempotency key was used before, or where the lease
+    was taken over by another node: that one goes on with it. `FlowHost.outcome` tells later what came of it, and
+    `FlowHost.inspect` the state it is in now.
+    """
 
     instance_id: UUID
     awaiting: tuple[str, ...]
-    """Ids of the signals that would continue it now; empty where it waits for a clock, or is being worked on."""
+    """Ids of the signals that would continue it now.
+
+    Empty where it waits for a clock, another attempt or a child, is paused, or is being worked on.
+    """
 
 
 @dataclass(frozen=True, slots=True)
