@@ -132,6 +132,13 @@ def test_the_ci_files_make_both_checks() -> None:
     assert 'GIT_DEPTH: "0"' in BLOCKS["file", ".gitlab-ci.yml"]
 
 
+def test_the_hooks_of_the_page_are_those_that_are_published() -> None:
+    shown = [line.strip() for line in BLOCKS["file", ".pre-commit-config.yaml"].splitlines()]
+    published = [line.strip() for line in (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8").splitlines()]
+    said = [line for line in published if not line.startswith(("#", "description:"))]
+    assert shown == ["repos:", "- repo: local", "hooks:", *said]
+
+
 @pytest.mark.slow  # builds in a process of its own
 def test_a_second_major_beside_the_first_is_an_addition(shop: Shop) -> None:
     with (shop.repository.root / "shop/flows.py").open("a", encoding="utf-8") as file:
