@@ -258,7 +258,12 @@ class Engine:
     async def drain(self) -> None:
         """Wait for everything that was detached."""
         while self._detached:
-            await asyncio.gather(*self._detached, return_exceptions=True)
+            await asyncio.wait(set(self._detached))
+
+    def break_off(self) -> None:
+        """Cancel everything that was detached."""
+        for task in self._detached:
+            task.cancel()
 
     async def _complete(self, walker: Walker, frame: Frame) -> Ended:
         session, plan = walker.session, walker.session.plan

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from random import Random
 from types import TracebackType
-from typing import Any
+from typing import Any, Final
 from uuid import UUID, uuid4
 
 from flowx_runtime.authoring.authorization import Caller
@@ -55,7 +55,7 @@ from flowx_runtime.host.outcome import Compensation, Completed, Failed, Outcome,
 from flowx_runtime.host.peers import Peers
 from flowx_runtime.host.plans import AnyPlan, Plans, uses_of
 from flowx_runtime.host.retrying import due_now
-from flowx_runtime.journal.contract import Journal
+from flowx_runtime.journal.contract import Journal, JournalUnavailable
 from flowx_runtime.journal.pauses import holds, said_of_pause
 from flowx_runtime.journal.presence import Hint
 from flowx_runtime.journal.records import (
@@ -81,6 +81,14 @@ from flowx_runtime.scheduler.sweeps import Sweeps
 from flowx_runtime.telemetry.contract import Counts, Telemetry
 
 _LOG = logging.getLogger("flowx.host")
+
+_LAST_WORDS: Final = 5.0
+"""Seconds that what was cancelled may take to end."""
+
+_LEFT: Final = (
+    "this host was left while the run was under way; other nodes go on with what is in the journal: ask for its "
+    "outcome there, or start it again with the same idempotency key"
+)
 
 
 class FlowHost:
@@ -166,7 +174,10 @@ class FlowHost:
         self._stopping = asyncio.Event()
         self._loops: list[asyncio.Task[None]] = []
         self._renewing: asyncio.Task[None] | None = None
-        self._under_way = 0
+        self._at_work: Counter[asyncio.Task[Any] | None] = Counter()
+        """How many calls of this host each task is in."""
+        self._broken_off: set[asyncio.Task[Any] | None] = set()
+        self._is_broken_off = False
         self._idle = asyncio.Event()
         self._idle.set()
         self.not_runnable: Counter[tuple[str, str, str]] = Counter()
@@ -238,27 +249,33 @@ class FlowHost:
     async def close(self) -> None:
         """Take nothing more, let what is under way park or end, give back what has not, and close the journal.
 
-        Other nodes are told, so that they go on at once with what this one leaves.
+        What has not ended within the drain time is cancelled before it is given back, and whoever waits for it gets
+        `JournalUnavailable`. Other nodes are told, so that they go on at once with what this one leaves.
         """
         self._stopping.set()
         if self._sweeps is not None:
             self._sweeps.hint()
         until = time.monotonic() + self._drain.total_seconds()
+        resting = asyncio.create_task(self._come_to_rest())
+        has_leases = False
         try:
-            await asyncio.wait_for(self._come_to_rest(), self._drain.total_seconds())
-        except TimeoutError:
-            _LOG.warning("left while %s runs were under way; they go on elsewhere", self._under_way)
+            await asyncio.wait([resting], timeout=self._drain.total_seconds())
         finally:
+            if not resting.done():
+                resting.cancel()
+                has_leases = bool(self._engine.held)
+                await self._break_off()
             if self._publishing is not None:  # last, when no run stages events any more
                 await self._publishing.end(within=timedelta(seconds=until - time.monotonic()))
             for loop in self._loops:
                 loop.cancel()
-            await asyncio.gather(*self._loops, return_exceptions=True)
+            if self._loops:
+                await asyncio.wait(self._loops, timeout=_LAST_WORDS)
             self._loops = []
             if self._renewing is not None:  # a run that takes until now has kept its lease
                 self._renewing.cancel()
                 await asyncio.gather(self._renewing, return_exceptions=True)
-            await self._peers.leave(has_leases=bool(self._engine.held))
+            await self._peers.leave(has_leases=has_leases or bool(self._engine.held))
             if self._journal is not None:
                 await self._journal.close()
 
@@ -692,19 +709,54 @@ class FlowHost:
     async def _work(self, *, is_new: bool = True) -> AsyncIterator[None]:
         if is_new and self._stopping.is_set():
             raise HostClosed("this host has been left; start another one")
-        self._under_way += 1
+        if self._is_broken_off:
+            raise JournalUnavailable(_LEFT)
+        task = asyncio.current_task()
+        self._at_work[task] += 1
         self._idle.clear()
         try:
             yield
+        except asyncio.CancelledError:
+            # The caller's own cancellation stays one.
+            if task not in self._broken_off or self._at_work[task] > 1 or task is None or task.cancelling() > 1:
+                raise
+            raise JournalUnavailable(_LEFT) from None
         finally:
-            self._under_way -= 1
-            if not self._under_way:
+            self._at_work[task] -= 1
+            if not self._at_work[task]:
+                del self._at_work[task]
+                if task is not None and task in self._broken_off:
+                    self._broken_off.discard(task)
+                    task.uncancel()
+            if not self._at_work:
                 self._idle.set()
 
     async def _come_to_rest(self) -> None:
         await self._idle.wait()
         await self._engine.drain()
-        await asyncio.gather(*self._loops, return_exceptions=True)
+        if self._loops:
+            await asyncio.wait(self._loops)
+
+    async def _break_off(self) -> None:
+        """Cancel what is under way: whoever goes on with it must not do so beside this node."""
+        self._is_broken_off = True
+        self._broken_off = set(self._at_work) - {asyncio.current_task()}
+        if self._at_work:
+            _LOG.warning("left while %s runs were under way; they go on elsewhere", len(self._at_work))
+        self._engine.break_off()
+        for task in self._broken_off:
+            if task is not None:
+                task.cancel()
+        try:
+            async with asyncio.timeout(_LAST_WORDS):
+                await self._idle.wait()
+                await self._engine.drain()
+        except TimeoutError:
+            _LOG.error(
+                "left though these instances would not stop when they were cancelled: %s; what their steps still do "
+                "may be done by another node as well",
+                ", ".join(map(str, self._engine.held)) or "none in the journal",
+            )
 
     def _scheduling(self, catch_up: timedelta, random: Random) -> Schedules | None:
         """What fires the schedules of this host's flows; they are checked whether there is a journal or not."""
