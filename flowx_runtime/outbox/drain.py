@@ -208,6 +208,16 @@ class Drain:
                 await self._publisher.publish(Envelope.of(claimed))
         except Exception as error:
             return self._note_failure(claim, claimed, error)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            # Nobody cancels this publish. Left alone, it would be tried for ever and never be counted.
+            defect = RuntimeError(f"the publisher let {type(error).__name__} out")
+            defect.__cause__ = error
+            return self._note_failure(claim, claimed, defect)
         self._unanswered.clear()
         self._settling.published(claimed.instance_id, claimed.event.event_id)
         self.counts = replace(self.counts, published=self.counts.published + 1)
@@ -269,8 +279,23 @@ class Drain:
         working = set(self._at_work)
         for work in working:
             work.cancel()
-        await asyncio.gather(*working, return_exceptions=True)
+        if working:
+            _, stuck = await asyncio.wait(working, timeout=_LAST_WORDS)
+            if stuck:
+                name = type(self._publisher).__name__
+                _LOG.error("left though %s publishes of %s would not stop when they were cancelled", len(stuck), name)
         await self._settling.stop(within=_LAST_WORDS)
         if isinstance(self._publisher, Closing):
-            with suppress(Exception):  # it is the end, and everything that could be published is
-                await self._publisher.close()
+            await self._close(self._publisher)
+
+    async def _close(self, publisher: Closing) -> None:
+        closing = asyncio.create_task(publisher.close(), name="flowx publisher closing")
+        try:
+            await asyncio.wait([closing], timeout=_LAST_WORDS)
+        finally:
+            if not closing.done():
+                closing.cancel()
+                _LOG.error("left though %s was not closed in time", type(publisher).__name__)
+        if closing.done() and not closing.cancelled() and closing.exception() is not None:
+            # It is the end, and everything that could be published is.
+            _LOG.warning("%s could not be closed: %r", type(publisher).__name__, closing.exception())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
@@ -26,6 +27,7 @@ from flowx_runtime.authoring.backoff import Backoff
 from flowx_runtime.journal.contract import JournalUnavailable
 from flowx_runtime.journal.memory.journal import MemoryJournal
 from flowx_runtime.outbox.envelope import Envelope
+from flowx_runtime.outbox.loop import PublishingLoop
 from flowx_runtime.outbox.publisher import PublisherUnavailable
 from flowx_runtime.outbox.settings import PublishCounts, Publishing
 from flowx_runtime.outbox.settling import Settling
@@ -352,3 +354,52 @@ async def test_waiting_for_what_is_noted_ends_also_in_the_very_turn_in_which_it_
             if writer.done():
                 await settling.flush()
     assert not journal._owes_an_event(instance_id)
+
+
+class Panic(BaseException):
+    """As some libraries raise for a fault of their own."""
+
+
+@pytest.mark.parametrize("escaping", [asyncio.CancelledError, GeneratorExit, SystemExit, Panic])
+async def test_what_a_publisher_lets_out_though_nobody_cancels_it_counts_as_a_refusal(journal, escaping) -> None:
+    async def let_out(envelope: Envelope) -> None:
+        if number_of(envelope) == 0:
+            raise escaping
+
+    instance_id = await stage(journal, 2)
+    publisher = Remembering(let_out)
+    draining = drain(journal, publisher)
+    await until(lambda: publisher.numbers(instance_id) == [1], work=draining.drain_once)
+    assert draining.counts == PublishCounts(published=1, failed=3, poisoned=1)
+    (poisoned,) = await journal.poisoned_events()
+    assert poisoned.last_error == f"RuntimeError: the publisher let {escaping.__name__} out"
+
+
+@pytest.mark.parametrize("way", ["publish", "close"])
+async def test_a_publisher_that_does_not_stop_keeps_nobody_from_leaving(journal, monkeypatch, caplog, way) -> None:
+    monkeypatch.setattr("flowx_runtime.outbox.drain._LAST_WORDS", 0.05)
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    class Deaf:
+        async def publish(self, envelope: Envelope) -> None:
+            begun.set()
+            if way == "publish":
+                await hang()
+
+        async def close(self) -> None:
+            if way == "close":
+                await hang()
+
+    async def hang() -> None:
+        while not go_on.is_set():
+            with suppress(asyncio.CancelledError):
+                await go_on.wait()
+
+    await stage(journal, 1)
+    publishing = PublishingLoop(drain(journal, Deaf()))
+    publishing.begin()
+    await begun.wait()
+    await asyncio.wait_for(publishing.end(within=timedelta(seconds=0.05)), 5)
+    go_on.set()
+    assert "left though" in caplog.text
+    assert "Deaf" in caplog.text
