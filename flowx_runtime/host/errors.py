@@ -107,3 +107,9 @@ class HostClosed(FlowxError):
     """The host has been left and takes nothing more."""
 
     code: ClassVar[str] = "host.closed"
+
+
+class HostForked(FlowxError):
+    """The host was made before a fork, and is used after it in the child."""
+
+    code: ClassVar[str] = "host.forked"

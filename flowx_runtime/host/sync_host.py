@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import CancelledError, Future
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from flowx_runtime.engine.replay import Replayed
-from flowx_runtime.host.errors import HostClosed
+from flowx_runtime.host.errors import HostClosed, HostForked
 from flowx_runtime.host.flow_host import FlowHost
 from flowx_runtime.host.outcome import Outcome
 from flowx_runtime.host.plans import AnyPlan
@@ -20,6 +22,11 @@ from flowx_runtime.journal.records import History
 from flowx_runtime.plan.catalog import Catalog
 
 T = TypeVar("T")
+
+_LOG = logging.getLogger("flowx.host")
+
+_LAST_WORDS: Final = 5.0
+"""Seconds that what was cancelled may take to end."""
 
 
 class SyncFlowHost:
@@ -52,6 +59,7 @@ class SyncFlowHost:
         journal: Callable[[], Awaitable[Journal]] | Journal | None = None,
         **settings: Any,
     ) -> None:
+        self._process = os.getpid()
         self._loop = asyncio.new_event_loop()
         self._closing = threading.Lock()
         self._is_closed = False
@@ -105,6 +113,7 @@ class SyncFlowHost:
 
     def close(self) -> None:
         """Take nothing more, let what is under way park or end, and end the thread. Closing twice is harmless."""
+        self._refuse_forked()
         with self._closing:
             if self._is_closed:
                 return
@@ -116,10 +125,18 @@ class SyncFlowHost:
                 self._stop()
 
     def _call(self, ask: Callable[[FlowHost], Coroutine[Any, Any, T]]) -> T:
+        self._refuse_forked()
         if self._is_closed:
             raise HostClosed("this host has been closed; make another one")
         self._refuse_own_thread()
         return self._wait(ask(self._host))
+
+    def _refuse_forked(self) -> None:
+        if os.getpid() != self._process:  # a fork takes no threads along: nobody would ever answer
+            raise HostForked(
+                "this host was made before this process was forked and its thread was left behind: make the host "
+                "after the fork, one in each process"
+            )
 
     def _refuse_own_thread(self) -> None:
         if threading.current_thread() is self._thread:
@@ -162,7 +179,10 @@ class SyncFlowHost:
             left = asyncio.all_tasks(self._loop)
             for task in left:
                 task.cancel()
-            self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            if left:
+                _, stuck = self._loop.run_until_complete(asyncio.wait(left, timeout=_LAST_WORDS))
+                if stuck:
+                    _LOG.error("left though %s tasks would not stop when they were cancelled", len(stuck))
             self._loop.run_until_complete(self._loop.shutdown_default_executor())
             self._loop.close()
 

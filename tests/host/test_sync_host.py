@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -141,3 +143,24 @@ def test_leaving_by_an_error_closes_the_host() -> None:
     with pytest.raises(ZeroDivisionError), opened(plan(upload())):
         raise ZeroDivisionError
     assert not flowx_threads()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize("call", ["run", "close"])
+def test_a_host_that_was_made_before_a_fork_says_so_in_the_child(call: str) -> None:
+    with opened(saga_plan()) as host:
+        reading, writing = os.pipe()
+        child = os.fork()
+        if not child:
+            signal.alarm(10)  # a child that hangs dies of it, and says nothing
+            try:
+                host.close() if call == "close" else host.run("document.process", Submit(document_id="d"))
+            except FlowxError as refused:
+                os.write(writing, f"{type(refused).__name__}: {refused}".encode())
+            finally:
+                os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading, "rb") as said:
+            assert b"make the host after the fork" in said.read()
+        os.waitpid(child, 0)
+        assert isinstance(host.run("document.process", Submit(document_id="d")), Suspended)
