@@ -15,17 +15,18 @@ from uuid import UUID
 
 from flowx_runtime.authoring.authorization import Caller, Principal
 from flowx_runtime.engine.documents import Documents
-from flowx_runtime.engine.failures import Disowned, SignalArrived
+from flowx_runtime.engine.failures import Disowned, FlowFailure, SignalArrived, stored_error
 from flowx_runtime.engine.identity import minted_at
 from flowx_runtime.engine.live import Live
 from flowx_runtime.engine.long_history import LONG, LongHistories
 from flowx_runtime.engine.once.ledger import Ledger
 from flowx_runtime.engine.redaction import may_hold_secrets
 from flowx_runtime.engine.undo import ChildUndo, Undo, is_undo_of_child, undo_of_row
-from flowx_runtime.journal.contract import Journal
+from flowx_runtime.journal.contract import Journal, NotStorable
 from flowx_runtime.journal.records import (
     REOPENED,
     Commit,
+    Committed,
     Delivery,
     History,
     Refusal,
@@ -38,6 +39,7 @@ from flowx_runtime.journal.records import (
     StoredError,
     Wait,
 )
+from flowx_runtime.plan.nodes import Step
 from flowx_runtime.plan.plan import Plan
 
 Key: TypeAlias = tuple[str, int]
@@ -50,6 +52,7 @@ CHILD_FINISHED: Final = "flow.child_finished/"
 """Start of the signal ids by which an ended child wakes its parent."""
 
 
+_WITH_VALUE: Final = frozenset({RowOutcome.SUCCESS, RowOutcome.DEGRADED})
 _PLAINLY: Final = Documents()
 
 
@@ -382,7 +385,11 @@ class Session:
         assert self.journal is not None
         rows, events, taken = tuple(self._rows), tuple(self._events), tuple(self._taken)
         commit = Commit(self.instance_id, self.fence, rows=rows, events=events, taken_deliveries=taken, **parts)
-        answer = await self.journal.commit(commit)
+        failed: FlowFailure | None = None
+        try:
+            answer = await self.journal.commit(commit)
+        except NotStorable as refused:
+            commit, answer, failed = await self._commit_without_value(commit, refused)
         if isinstance(answer, Refused):
             if answer.reason is Refusal.SIGNAL_ARRIVED:
                 raise SignalArrived
@@ -395,6 +402,50 @@ class Session:
         del self._rows[: len(rows)], self._events[: len(events)], self._taken[: len(taken)]
         if commit.state is not None:
             self._mark_running = False
+        if failed is not None:
+            raise failed
+
+    async def _commit_without_value(
+        self, commit: Commit, refused: NotStorable
+    ) -> tuple[Commit, Committed | Refused, FlowFailure | None]:
+        """Commit a step as failed whose value the journal does not take: without a row it would be done again.
+
+        Raises:
+            NotStorable: it is none of the steps' values.
+        """
+        assert self.journal is not None
+        for position, row in enumerate(commit.rows):
+            if row.outcome not in _WITH_VALUE or not isinstance(self.plan.nodes[row.step_id], Step):
+                continue
+            error = stored_error(refused, (), code=refused.code)
+            failing = replace(row, outcome=RowOutcome.FAILURE, request=None, result=None, error=error)
+            rows = (*commit.rows[:position], failing, *commit.rows[position + 1 :])
+            goes_on = commit.error is None
+            instead = replace(commit, rows=rows)
+            if goes_on:  # the flow fails first, and says itself what it comes to
+                instead = Commit(
+                    self.instance_id,
+                    self.fence,
+                    rows=rows,
+                    events=commit.events,
+                    taken_deliveries=commit.taken_deliveries,
+                    state=self._running(),
+                )
+            try:
+                answer = await self.journal.commit(instead)
+            except NotStorable:
+                continue
+            self._forget(failing)
+            failed = FlowFailure(error)
+            failed.at = (row.scope, row.step_id)
+            return instead, answer, failed if goes_on else None
+        raise refused
+
+    def _forget(self, failing: StepRow) -> None:
+        key = (failing.scope, failing.step_id)
+        del self.done[key]
+        self.undo_stack = [undo for undo in self.undo_stack if (undo.scope, undo.step_id) != key]
+        self._remember(failing)
 
 
 def _around(scope: str) -> Iterator[str]:

@@ -22,6 +22,7 @@ from flowx_runtime.engine.step_rows import context_of, request_of, row_of, writt
 from flowx_runtime.engine.turns import LONGEST_PAUSE, wait_for_a_turn
 from flowx_runtime.engine.undo import takes_result, undo_of_step
 from flowx_runtime.engine.waits import earliest
+from flowx_runtime.journal.contract import NotStorable
 from flowx_runtime.journal.records import StepRow, StoredError, Wait
 from flowx_runtime.plan.nodes import Step
 
@@ -150,7 +151,7 @@ def _due_after(failed: StepRow, retry: Retry | None, *, recorded: datetime | Non
 
 def is_retried(retry: Retry | None, attempts: int, error: StoredError) -> bool:
     """Whether a policy tries again after this attempt."""
-    if error.code == ValueNotKept.code:
+    if error.code in (ValueNotKept.code, NotStorable.code):
         return False  # the work is done, and its contract will be no other
     return retry is not None and attempts < retry.attempts and error.category in _MAY_PASS
 
@@ -211,6 +212,10 @@ async def _attempt_in_journal(
     if transaction is not None and transaction.is_open:
         try:
             await transaction.commit(session.commit_of(row))
+        except NotStorable as error:
+            await transaction.roll_back()
+            refused = stored_error(error, (), code=error.code)
+            return FlowFailure(refused, row_of(node, context, Answer(None, refused, answer.duration_ms)))
         except (Disowned, FlowxError):
             raise
         except Exception as error:  # the database did not let the step's own work last

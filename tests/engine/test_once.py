@@ -897,3 +897,38 @@ async def test_a_body_whose_record_could_not_be_written_has_not_answered_whateve
     assert again is not None
     assert [row.result for row in again.rows] == ['{"ticket":"charged"}']
     assert again.instance.state is State.COMPLETED
+
+
+@pytest.mark.parametrize("last", [True, False])
+@pytest.mark.parametrize("in_transaction", [True, False])
+async def test_a_step_whose_value_the_database_does_not_take_fails_and_is_not_repeated(
+    postgres_dsn: str, schema: str, in_transaction: bool, last: bool
+) -> None:
+    journal = await PostgresJournal.open(postgres_dsn, schema=schema, pool_size=4)
+    async with journal._connections.lend() as connection:
+        await connection.execute(
+            f"alter table {schema}.flow_step add check (result is null or result::text not like '%unwelcome%')"
+        )
+    scene = Scene(journal)
+
+    async def body(request: Submit, ctx: StepContext) -> Ticket:
+        scene.outside.calls.append("call")
+        if in_transaction:
+            async with ctx.transaction():
+                pass
+        return Ticket(ticket="unwelcome")
+
+    again = Retry(3, Backoff.fixed("PT0.1S"))
+    first = lambda use: Step(0, "payment.capture", use, policy=PolicySet("again", retry=again))  # noqa: E731
+    nodes = (first,) if last else (first, Fail(1, Declined))
+    outcome = await scene.host(body, *nodes).run("document.process", ORDER)
+    assert isinstance(outcome, Failed)
+    # Without a transaction its row is written with what comes behind it: a flow that fails there keeps that reason.
+    own_reason = last or in_transaction
+    assert outcome.error.code == ("journal.not_storable" if own_reason else "pay.declined")
+    assert scene.outside.calls == ["call"]
+    history = await journal.read(outcome.instance_id)
+    assert history is not None
+    assert history.rows[0].error is not None
+    assert history.rows[0].error.code == "journal.not_storable"
+    await journal.close()
