@@ -28,7 +28,7 @@ from journal_scene import (
     started,
     wait,
 )
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, OperationalError
 from wire import Wire
 
 from flowx_runtime.journal.contract import JournalUnavailable
@@ -416,12 +416,11 @@ async def test_steps_that_keep_their_transactions_open_hold_up_neither_commits_n
     journal = await PostgresJournal.open(postgres_dsn, schema=schema, pool_size=2, patience=PATIENCE)
     instance_id = await started(journal, owner="a")
     async with journal.transaction():
-        with pytest.raises(JournalUnavailable, match="all 1 connections were busy"):
-            async with journal.transaction():
-                pass
         await done(journal, Commit(instance_id, 1, rows=(row(),)))
         assert await journal.renew([instance_id], owner="a", ttl=LONG) == {instance_id}
     async with journal._connections.borrow():
+        with pytest.raises(JournalUnavailable, match="all 1 connections were busy"):
+            await journal.read(instance_id)
         assert await journal.renew([instance_id], owner="a", ttl=LONG) == {instance_id}
         await done(journal, Commit(instance_id, 1, rows=(row(1),)))
     await journal.close()
@@ -454,3 +453,51 @@ def assert_one_sentence(error: Exception) -> None:
     assert said.startswith("the journal's database at ")
     assert "cannot be reached and will be tried again: " in said
     assert "\n" not in said
+
+
+async def test_a_step_waits_its_turn_for_a_transaction_however_long_the_others_take(
+    postgres_dsn: str, schema: str
+) -> None:
+    journal = await PostgresJournal.open(postgres_dsn, schema=schema, pool_size=2, patience=PATIENCE)
+    first, second = await started(journal), await started(journal)
+    async with journal.transaction() as step:
+        waiting = asyncio.create_task(in_a_transaction(journal, second))
+        await asyncio.wait([waiting], timeout=3 * PATIENCE.total_seconds())
+        assert not waiting.done()
+        await step.commit(Commit(first, 1, rows=(row(),)))
+    assert isinstance(await waiting, Committed)
+    await journal.close()
+
+
+async def test_a_step_that_waits_its_turn_is_told_when_the_journal_is_closed(postgres_dsn: str, schema: str) -> None:
+    journal = await PostgresJournal.open(postgres_dsn, schema=schema, pool_size=2, patience=PATIENCE)
+    instance = await started(journal)
+    async with journal.transaction():
+        waiting = asyncio.create_task(in_a_transaction(journal, instance))
+        await asyncio.sleep(0)
+        await journal.close()
+    with pytest.raises(JournalUnavailable, match="closed"):
+        await waiting
+
+
+async def in_a_transaction(journal: PostgresJournal, instance: UUID) -> Committed | Refused:
+    async with journal.transaction() as step:
+        return await step.commit(Commit(instance, 1, rows=(row(),)))
+
+
+async def test_who_cannot_connect_takes_what_its_own_pool_gets_back(
+    postgres_dsn: str, schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = await PostgresJournal.open(postgres_dsn, schema=schema, pool_size=4, patience=LONG)
+    tried = asyncio.Event()
+
+    async def too_many(*_: Any, **__: Any) -> Any:
+        tried.set()
+        raise OperationalError("FATAL:  too many connections for role")
+
+    async with journal._connections.borrow():
+        monkeypatch.setattr(AsyncConnection, "connect", too_many)
+        asking = asyncio.create_task(journal._connections.fetch(b"select 1", ()))
+        await tried.wait()
+    assert await asyncio.wait_for(asking, 10) == [(1,)]
+    await journal.close()

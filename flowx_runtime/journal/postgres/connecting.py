@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, Final, TypeAlias
 
 import psycopg
@@ -79,8 +80,14 @@ class Address:
         self.name = f"{host}, port {port}" if str(host).startswith("/") or " " in str(host) else f"{host}:{port}"
         """For people; without user and password."""
 
-    async def connect(self, *, deadline: float) -> Connection:
+    async def connect(
+        self, *, deadline: float, instead: Callable[[], Awaitable[Connection | None]] | None = None
+    ) -> Connection:
         """A connection that commits each statement by itself, tried for until a moment of the loop's clock.
+
+        Args:
+            deadline: that moment.
+            instead: asked between two tries for one that has come free meanwhile.
 
         Raises:
             ConnectionRefused: the server says no.
@@ -104,6 +111,9 @@ class Address:
                 if loop.time() + pause >= deadline:
                     raise
             await asyncio.sleep(pause)
+            freed = None if instead is None else await instead()
+            if freed is not None:
+                return freed
             pause = min(pause * 2, _LONGEST_PAUSE)
 
 

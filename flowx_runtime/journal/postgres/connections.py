@@ -63,10 +63,12 @@ class Connections:
     async def borrow(self) -> AsyncIterator[Connection]:
         """A connection, for as long as the block runs; what is raised in the block stays as it is.
 
+        Waits for its turn for as long as others use all connections, however long that is.
+
         Raises:
-            JournalUnavailable: there is none to be had.
+            JournalUnavailable: the database cannot be reached.
         """
-        connection = await self._take()
+        connection = await self._take(waits_its_turn=True)
         try:
             yield connection
         finally:
@@ -79,11 +81,13 @@ class Connections:
         Raises:
             JournalUnavailable: there is none to be had, or it failed in the block.
         """
-        async with self.borrow() as connection:
-            try:
-                yield connection
-            except psycopg.Error as error:
-                raise self.meaning(error) from error
+        connection = await self._take()
+        try:
+            yield connection
+        except psycopg.Error as error:
+            raise self.meaning(error) from error
+        finally:
+            await self._put_back(connection)
 
     async def fetch(self, query: bytes, parameters: Any) -> Sequence[tuple[Any, ...]]:
         """Send one statement and give its rows.
@@ -156,12 +160,12 @@ class Connections:
             f"the database at {self._address.name} does not do what flowx needs ({reason_of(error)}): {remedy}"
         )
 
-    async def _take(self) -> Connection:
-        deadline = asyncio.get_running_loop().time() + self._patience
-        if self._is_closed:
-            raise self.unavailable("this journal was closed")
+    async def _take(self, *, waits_its_turn: bool = False) -> Connection:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._patience
+        self._refuse_closed()
         try:
-            if self._places.locked():
+            if self._places.locked() and not waits_its_turn:
                 async with asyncio.timeout_at(deadline):
                     await self._places.acquire()
             else:
@@ -169,17 +173,27 @@ class Connections:
         except TimeoutError:
             raise self.unavailable(f"all {self._size} connections were busy for {self._patience:g} s") from None
         try:
-            while self._idle:
-                connection, _ = self._idle.pop()
-                if not _is_dropped(connection):
-                    return connection
-                await connection.close()
-            return await self._address.connect(deadline=deadline)
+            self._refuse_closed()
+            if waits_its_turn:
+                deadline = loop.time() + self._patience
+            return await self._idle_one() or await self._address.connect(deadline=deadline, instead=self._idle_one)
         except BaseException as error:
             self._places.release()
             if isinstance(error, psycopg.OperationalError):
                 raise self.unavailable(reason_of(error)) from error
             raise
+
+    async def _idle_one(self) -> Connection | None:
+        while self._idle:
+            connection, _ = self._idle.pop()
+            if not _is_dropped(connection):
+                return connection
+            await connection.close()
+        return None
+
+    def _refuse_closed(self) -> None:
+        if self._is_closed:
+            raise self.unavailable("this journal was closed")
 
     async def _put_back(self, connection: Connection) -> None:
         self._places.release()

@@ -95,7 +95,8 @@ class PostgresJournal(
             migrate: apply missing migrations; without it an older schema is refused.
             pool_size: the most connections to hold, half of them for steps with a transaction of their own; up to
                 four more write steps, renew leases, and hear of peers.
-            patience: how long a call waits for a connection before the journal counts as unavailable.
+            patience: how long a call waits for a connection before the journal counts as unavailable; a step that
+                asks for a transaction waits its turn for as long as others are merely busy.
             answer_within: how long a call waits for the server's answer before its connection is given up.
             direct_dsn: where a node hears of its peers, on one connection, if `dsn` leads through a pooler that shares
                 sessions; the same database.
