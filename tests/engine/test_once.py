@@ -44,6 +44,7 @@ from flowx_runtime.plan import CapabilityUse, Fail, ForEach, Step
 
 ORDER = Submit(document_id="o-1")
 FOUR_TIMES = Backoff.exponential("PT2S").max_attempts(4)
+TWICE = PolicySet("twice", retry=Retry(2, Backoff.fixed("PT0.1S")))
 Body = Callable[[Submit, StepContext], Awaitable[Any]]
 
 
@@ -853,7 +854,7 @@ async def test_the_first_owner_asks_the_store_for_nothing() -> None:
 # A journal that does not answer
 
 
-@pytest.mark.parametrize("kind", ["try", "group"])
+@pytest.mark.parametrize("kind", ["try", "group", "inside"])
 async def test_a_body_whose_record_could_not_be_written_has_not_answered_whatever_it_does(kind: str) -> None:
     class Away(MemoryJournal):
         is_away = False
@@ -868,6 +869,16 @@ async def test_a_body_whose_record_could_not_be_written_has_not_answered_whateve
     journal._clock = scene.clock.now
 
     async def body(request: Submit, ctx: StepContext) -> Ticket:
+        if kind == "inside":
+
+            async def pay() -> str:
+                with suppress(Exception):
+                    await ctx.once("charge", lambda: scene.outside.call("charge", "k"))
+                    return "charged"
+                journal.is_away = False  # in time for the record of what goes on regardless
+                return "declined"
+
+            return Ticket(ticket=await ctx.once("pay", pay))
         charge = ctx.once("charge", lambda: scene.outside.call("charge", "k"), retry=FOUR_TIMES)
         if kind == "group":
             async with asyncio.TaskGroup() as group:
@@ -931,4 +942,23 @@ async def test_a_step_whose_value_the_database_does_not_take_fails_and_is_not_re
     assert history is not None
     assert history.rows[0].error is not None
     assert history.rows[0].error.code == "journal.not_storable"
+    await journal.close()
+
+
+async def test_a_step_whose_result_the_database_does_not_take_has_run_all_the_same(
+    postgres_dsn: str, schema: str
+) -> None:
+    journal = await PostgresJournal.open(postgres_dsn, schema=schema, pool_size=4)
+    async with journal._connections.lend() as connection:
+        await connection.execute(f"alter table {schema}.flow_once add check (value::text not like '%charge-1%')")
+    scene = Scene(journal)
+
+    async def body(request: Submit, ctx: StepContext) -> Ticket:
+        return Ticket(ticket=(await ctx.once("charge", lambda: scene.outside.call("charge"), retry=FOUR_TIMES)).id)
+
+    host = scene.host(body, lambda use: Step(0, "payment.capture", use, policy=TWICE))
+    outcome = await host.run("document.process", ORDER)
+    assert isinstance(outcome, Failed)
+    assert outcome.error.code == "flow.once_result_not_kept"
+    assert scene.outside.calls == ["charge"]
     await journal.close()

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from flowx_runtime.authoring.backoff import Backoff
-from flowx_runtime.authoring.errors import FlowError
+from flowx_runtime.authoring.errors import FlowError, FlowxError
 from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine.failures import UNHANDLED, Disowned, stored_error
 from flowx_runtime.engine.identity import once_key, shared_once_key
@@ -27,7 +27,7 @@ from flowx_runtime.engine.once.path import (
     refuse_label,
     retried,
 )
-from flowx_runtime.journal.contract import JournalUnavailable
+from flowx_runtime.journal.contract import JournalUnavailable, NotStorable
 from flowx_runtime.journal.once import OnceRecord
 from flowx_runtime.journal.records import Captured, StoredError
 
@@ -57,7 +57,19 @@ class Parked(BaseException):
 class Execution:
     """The steps of one execution of a capability: of one step of a flow, in one scope, whatever the attempt."""
 
-    __slots__ = ("_clock", "_draw", "_ledger", "_open", "_passes", "_run", "_written", "lost", "parked", "path")
+    __slots__ = (
+        "_clock",
+        "_draw",
+        "_leaving",
+        "_ledger",
+        "_open",
+        "_passes",
+        "_run",
+        "_written",
+        "lost",
+        "parked",
+        "path",
+    )
 
     def __init__(
         self, run: StepRun, ledger: Ledger, *, clock: Callable[[], datetime], draw: Callable[[], float]
@@ -66,6 +78,8 @@ class Execution:
         self._ledger = ledger
         self._clock = clock
         self._draw = draw
+        self._leaving: list[str] = []
+        """The paths of steps that are to be tried again or have no record: what they are inside of is not done."""
         self._passes: Counter[str] = Counter()
         self._written: Captured | None = None
         self.path = execution_path(run.flow_id, run.name, run.scope, is_undo=run.compensating_for is not None)
@@ -175,9 +189,11 @@ class Execution:
             value = work(self._key(path, labels, scope)) if _takes_key(work) else work()
             if inspect.isawaitable(value):
                 value = await value
+            self._refuse_if_left_inside(retried(path, failed))
         except (JournalUnavailable, Disowned):
             raise
         except Exception as error:
+            self._refuse_if_left_inside(retried(path, failed))
             if retry is not None:
                 await self._note_failure(path, failed + 1, error, retry)
             raise
@@ -186,13 +202,26 @@ class Execution:
                 _INSIDE.reset(entered)
         try:
             kept = keep(value, returns, ledger.documents, ledger.instance_id)
+            await self._write(OnceRecord(path, is_done=True, value=kept.value, type=kept.type, attempts=failed + 1))
         except ResultNotKept as lost:
-            # It has run: what must not happen now is that it runs again.
-            told = StoredError(lost.code, lost.category.value, str(lost))
-            await self._write(OnceRecord(path, is_done=True, attempts=failed + 1, error=told))
+            await self._write_not_kept(path, failed + 1, lost)
             raise
-        await self._write(OnceRecord(path, is_done=True, value=kept.value, type=kept.type, attempts=failed + 1))
+        except NotStorable as refused:
+            not_stored = ResultNotKept(f"the result of a step is not kept: {refused}")
+            await self._write_not_kept(path, failed + 1, not_stored)
+            raise not_stored from refused
         return value
+
+    async def _write_not_kept(self, path: str, attempts: int, lost: ResultNotKept) -> None:
+        # It has run: what must not happen now is that it runs again.
+        told = StoredError(lost.code, lost.category.value, str(lost))
+        await self._write(OnceRecord(path, is_done=True, attempts=attempts, error=told))
+
+    def _refuse_if_left_inside(self, path: str) -> None:
+        """Leave a step too that went on although one inside it is to be tried again, or has no record."""
+        left = self.lost or self.parked
+        if left is not None and any(at.startswith(f"{path}/") for at in self._leaving):
+            raise left
 
     def _wait_or_fail(self, path: str, found: OnceRecord, retry: Backoff | None) -> None:
         """Come to a step that failed: leave again until it is due, or fail as it failed for good."""
@@ -221,6 +250,7 @@ class Execution:
         self._park(path, due_at, gap)
 
     def _park(self, path: str, due_at: datetime, gap: timedelta) -> None:
+        self._leaving.append(path)
         self.parked = Parked(path, due_at, gap)
         raise self.parked
 
@@ -240,14 +270,17 @@ class Execution:
     async def _load(self) -> None:
         try:
             await self._ledger.load(self.path)
-        except (JournalUnavailable, Disowned) as lost:
+        except (FlowxError, Disowned) as lost:
             self.lost = lost
             raise
 
     async def _keep(self, *records: OnceRecord) -> None:
         try:
             await self._ledger.write(*records)
-        except (JournalUnavailable, Disowned) as lost:
+        except NotStorable:
+            raise
+        except (FlowxError, Disowned) as lost:
+            self._leaving.append(records[-1].path)
             self.lost = lost
             raise
 
