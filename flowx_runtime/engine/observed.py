@@ -11,7 +11,6 @@ from flowx_runtime.authoring.errors import FlowError
 from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine.capabilities import Call
 from flowx_runtime.engine.failures import UNHANDLED
-from flowx_runtime.engine.once.run import Parked
 from flowx_runtime.engine.step_context import StepRun
 from flowx_runtime.journal.contract import Journal
 from flowx_runtime.journal.records import Commit, Committed, Refused
@@ -36,7 +35,7 @@ def observed_call(telemetry: Telemetry, use: CapabilityUse, call: Call) -> Call:
             try:
                 value = await call(request, context)
             except BaseException as error:
-                tell(_end_by(error))
+                tell(_end_by(error, context))
                 raise
             tell(CallEnd("ok"))
             return value
@@ -44,10 +43,10 @@ def observed_call(telemetry: Telemetry, use: CapabilityUse, call: Call) -> Call:
     return observed
 
 
-def _end_by(error: BaseException) -> CallEnd:
+def _end_by(error: BaseException, context: StepRun) -> CallEnd:
+    if context.execution is not None and context.execution.parked is not None:
+        return CallEnd("parked")  # also where a task group carries it
     match error:
-        case Parked():
-            return CallEnd("parked")
         case FlowError():
             return CallEnd("failed", error.code or UNHANDLED, error.category.value)
         case asyncio.CancelledError():

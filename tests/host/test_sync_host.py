@@ -83,6 +83,21 @@ def test_a_flow_is_cancelled_and_replayed() -> None:
         assert outcome.error.detail == "no longer wanted"
 
 
+def test_an_interrupt_that_a_capability_raises_itself_fails_its_step_and_the_host_goes_on() -> None:
+    world = World()
+
+    def interrupts() -> None:
+        raise KeyboardInterrupt
+
+    world.hooks["ocr.upload"] = interrupts
+    with opened(plan(upload(0)), world=world) as host:
+        outcome = host.run("document.process", Submit(document_id="d"))
+        assert isinstance(outcome, Failed)
+        assert outcome.error.code == "capability.unhandled"
+        world.hooks.clear()
+        assert isinstance(host.run("document.process", Submit(document_id="d")), Completed)
+
+
 def test_many_threads_share_one_host() -> None:
     world = World(ready_after=10**6)
     with opened(document_plan(), world=world) as host, ThreadPoolExecutor(16) as pool:

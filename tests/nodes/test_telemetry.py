@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from dataclasses import replace
@@ -16,7 +17,18 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
-from flowx_runtime import Category, Contract, FlowError, FlowHost, Internal, Sensitive, StepContext, capability
+from flowx_runtime import (
+    Backoff,
+    Category,
+    Contract,
+    FlowError,
+    FlowHost,
+    Internal,
+    Sensitive,
+    StepContext,
+    Suspended,
+    capability,
+)
 from flowx_runtime.journal.memory.journal import MemoryJournal
 from flowx_runtime.outbox.envelope import Envelope
 from flowx_runtime.plan import CapabilityUse, Delay, Step
@@ -131,6 +143,25 @@ async def test_p52_a_failure_is_told_by_its_code_and_no_secret_is(told: Told, en
     unhandled = told.metrics.get("flowx_capability_unhandled_total", [])
     assert len(unhandled) == (code == "capability.unhandled")
     assert CANARY not in told.everything
+
+
+@capability("card.hold", version="1.0.0", authorization=Internal(), idempotent=True)
+async def hold(request: Card, ctx: StepContext) -> None:
+    async def unreachable() -> None:
+        raise ConnectionError
+
+    async with asyncio.TaskGroup() as group:
+        held = ctx.once("hold", unreachable, retry=Backoff.fixed("PT1H").max_attempts(2))
+        group.create_task(held)  # type: ignore[arg-type]
+
+
+async def test_a_step_of_a_task_group_that_is_to_be_tried_again_is_told_as_parked_and_no_defect(told: Told) -> None:
+    use = CapabilityUse(hold, "card.hold", "1.0.0", Card, None, idempotent=True, has_steps=True)
+    flow = paying(Step(0, "hold", use))
+    async with FlowHost([flow], journal=MemoryJournal(), sweep_interval=None, telemetry=told.telemetry) as host:
+        assert isinstance(await host.run(flow, Card(number="1")), Suspended)
+    assert "flowx.error.code" not in told.spans["step hold"].attributes
+    assert not told.metrics.get("flowx_capability_unhandled_total")
 
 
 async def test_p46_waits_schedules_events_and_foreign_plans_are_counted(told: Told, database: Database) -> None:
