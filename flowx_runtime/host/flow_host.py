@@ -270,7 +270,8 @@ class FlowHost:
             for loop in self._loops:
                 loop.cancel()
             if self._loops:
-                await asyncio.wait(self._loops, timeout=_LAST_WORDS)
+                # Sweeps wait for what they took up, and what is still at work has had its time.
+                await asyncio.wait(self._loops, timeout=_LAST_WORDS / 10 if self._at_work else _LAST_WORDS)
             self._loops = []
             if self._renewing is not None:  # a run that takes until now has kept its lease
                 self._renewing.cancel()
