@@ -71,6 +71,10 @@ def break_configuration(root: Path) -> None:
     write(root, "pyproject.toml", PYPROJECT + 'ignore = ["FLOWX1012"]\n[tool.flowx.severity]\nFLOWX1060 = "error"\n')
 
 
+def change_plan(plan: Path) -> None:
+    plan.write_text(f"{plan.read_text('utf-8')}\nCHANGED = 1\n", "utf-8")
+
+
 EDITS: dict[str, Callable[[Path], None]] = {
     "a flow": lambda root: write(root, "app/one.py", FLOW.format(name="one", profile="EPHEMERAL")),
     "a contract that flows use": lambda root: write(root, "app/shop.py", shop().replace("order_id", "order_key")),
@@ -80,7 +84,7 @@ EDITS: dict[str, Callable[[Path], None]] = {
     "a new flow": lambda root: write(root, "app/three.py", FLOW.format(name="three", profile="DURABLE")),
     "a file less": lambda root: (root / "app/two.py").unlink(),
     "a plan less": lambda root: next((root / "plans").glob("*_v*.py")).unlink(),
-    "a plan changed by hand": lambda root: next((root / "plans").glob("*_v*.py")).write_text("changed", "utf-8"),
+    "a plan changed by hand": lambda root: change_plan(next((root / "plans").glob("*_v*.py"))),
     "the configuration": break_configuration,
 }
 

@@ -141,7 +141,7 @@ async def test_a_killed_host_cleans_nothing_up() -> None:
         host.crash_after("left")
         run = await host.start(ORDER)
         assert run.completed_with()
-        assert [call.name for call in host.calls] == ["slow", "left", "slow", "further left", "test.look"]
+        assert [call.name for call in host.calls] == ["slow", "left", "further left", "slow", "test.look"]
         assert ended == [2], "the call that was killed did not come to its `finally`"
 
 
