@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -179,3 +181,35 @@ def test_a_host_that_was_made_before_a_fork_says_so_in_the_child(call: str) -> N
             assert b"make the host after the fork" in said.read()
         os.waitpid(child, 0)
         assert isinstance(host.run("document.process", Submit(document_id="d")), Suspended)
+
+
+def test_a_close_that_does_not_wait_gives_leases_back_before_it_closes_the_journal() -> None:
+    told: list[str] = []
+    begun = threading.Event()
+
+    class Telling(MemoryJournal):
+        async def release(self, *given: Any, **named: Any) -> None:
+            told.append("released")
+            return await super().release(*given, **named)
+
+        async def close(self) -> None:
+            told.append("closed")
+            await super().close()
+
+    async def never_ends(request: Any, ctx: Any) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    host = SyncFlowHost(
+        [plan(upload())],
+        journal=Telling(),
+        drain=timedelta(0),
+        substitutes={"ocr.upload": never_ends, "ocr.cancel": never_ends},
+    )
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(host.run, "document.process", Submit(document_id="d"))
+        assert begun.wait(10)
+        host.close()
+        with pytest.raises(JournalUnavailable, match="this host was left"):
+            run.result(10)
+    assert told == ["released", "closed"]
