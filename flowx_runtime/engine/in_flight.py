@@ -73,7 +73,9 @@ class LastSteps(Walker):
             raise FlowFailure(known.error)
         if _is_compensable(node) and self._may_have_begun((scope, node.index)):
             try:
-                await super().perform(frame, node, scope)
+                for wait in await super().perform(frame, node, scope):
+                    # The walk that follows comes by again, and is to find when the next attempt is due.
+                    self.session.recorded_waits[wait.scope, wait.step_id] = wait.wake_at
             except FlowFailure as failed:
                 if failed.row is not None:
                     self.session.record(failed.row)

@@ -61,7 +61,8 @@ class Calls:
                 compensates=context.compensating_for,
                 request=request,
                 at=self._clock.now(),
-                fence=LEASES.get().get(context.instance_id, 0),
+                # The lease of a child is given out in a task of its own, and is this node's all the same.
+                fence=LEASES.get().get(context.instance_id, node.tokens.get(context.instance_id, 0)),
             )
             drawn = iter(range(1_000_000))
             context.randbits = lambda count: bits_of(count, self._seed, *call.execution, call.attempt, next(drawn))
