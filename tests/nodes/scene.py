@@ -183,7 +183,9 @@ class Database:
         ]
 
     def state(self, instance_id: UUID) -> str:
-        return str(self.rows("select state from flow_instance where instance_id = %s", instance_id)[0][0])
+        """The state of an instance; nothing where it is not there yet."""
+        rows = self.rows("select state from flow_instance where instance_id = %s", instance_id)
+        return str(rows[0][0]) if rows else ""
 
     async def comes(self, what: Callable[[], Any]) -> None:
         """Wait until something holds."""

@@ -32,6 +32,8 @@ _PASSING: Final = (
     "shutting down",
     "in recovery",
     "not yet accept",
+    "not currently accept",
+    "terminating connection",
     "too many",
     "remaining connection slots",
 )
@@ -156,6 +158,8 @@ def _is_final(error: psycopg.OperationalError) -> bool:
         "too many",
         "remaining connection slots",
         "not yet accept",
+        "not currently accept",
+        "terminating connection",
     )
     if "FATAL:" in said:
         return not any(each in said for each in passing)
