@@ -31,7 +31,7 @@ from flowx_runtime.engine.key_ring import KeyRing
 from flowx_runtime.engine.live import Live
 from flowx_runtime.engine.observed import observed_call, observed_journal
 from flowx_runtime.engine.replay import Replayed, replay
-from flowx_runtime.engine.session import CHILD_FINISHED, children_waited_for
+from flowx_runtime.engine.session import children_waited_for
 from flowx_runtime.engine.unbegun import leave_unbegun
 from flowx_runtime.host.errors import (
     CallerNotAuthenticated,
@@ -41,21 +41,21 @@ from flowx_runtime.host.errors import (
     HostClosed,
     IdempotencyConflict,
     InputMismatch,
-    InstanceTerminal,
     NaiveClock,
     NotASignal,
     NothingToRetry,
-    NotRunnable,
     ProfileIsNotDurable,
     UnknownInstance,
 )
 from flowx_runtime.host.given import checked_id, checked_text
 from flowx_runtime.host.occurrences import OccurrenceStarts, scheduled_in
-from flowx_runtime.host.outcome import Compensation, Completed, Failed, Outcome, Suspended
+from flowx_runtime.host.outcome import Outcome
 from flowx_runtime.host.peers import Peers
 from flowx_runtime.host.plans import AnyPlan, Plans, uses_of
 from flowx_runtime.host.retrying import due_now
-from flowx_runtime.journal.contract import Journal, JournalUnavailable
+from flowx_runtime.host.telling import not_runnable, outcome_in, outcome_of, refusal, why_nothing_is_retried
+from flowx_runtime.host.under_way import UnderWay
+from flowx_runtime.journal.contract import Journal
 from flowx_runtime.journal.pauses import holds, said_of_pause
 from flowx_runtime.journal.presence import Hint
 from flowx_runtime.journal.records import (
@@ -66,9 +66,7 @@ from flowx_runtime.journal.records import (
     NewInstance,
     Refusal,
     Refused,
-    RowOutcome,
     State,
-    Wait,
 )
 from flowx_runtime.outbox.drain import Drain
 from flowx_runtime.outbox.loop import PublishingLoop
@@ -84,11 +82,6 @@ _LOG = logging.getLogger("flowx.host")
 
 _LAST_WORDS: Final = 5.0
 """Seconds that what was cancelled may take to end."""
-
-_LEFT: Final = (
-    "this host was left while the run was under way; other nodes go on with what is in the journal: ask for its "
-    "outcome there, or start it again with the same idempotency key"
-)
 
 
 class FlowHost:
@@ -174,12 +167,7 @@ class FlowHost:
         self._stopping = asyncio.Event()
         self._loops: list[asyncio.Task[None]] = []
         self._renewing: asyncio.Task[None] | None = None
-        self._at_work: Counter[asyncio.Task[Any] | None] = Counter()
-        """How many calls of this host each task is in."""
-        self._broken_off: set[asyncio.Task[Any] | None] = set()
-        self._is_broken_off = False
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._under_way = UnderWay()
         self.not_runnable: Counter[tuple[str, str, str]] = Counter()
         """How often a sweep met an instance whose (flow, version, plan digest) this node does not have."""
         self._engine = Engine(
@@ -271,7 +259,7 @@ class FlowHost:
                 loop.cancel()
             if self._loops:
                 # Sweeps wait for what they took up, and what is still at work has had its time.
-                await asyncio.wait(self._loops, timeout=_LAST_WORDS / 10 if self._at_work else _LAST_WORDS)
+                await asyncio.wait(self._loops, timeout=_LAST_WORDS / 10 if self._under_way else _LAST_WORDS)
             self._loops = []
             if self._renewing is not None:  # a run that takes until now has kept its lease
                 self._renewing.cancel()
@@ -346,7 +334,7 @@ class FlowHost:
                 )
             async with self._work():
                 minted = instance_id or mint_id(self._clock.now())
-                return self._outcome(await self._engine.run_in_memory(found, input, instance_id=minted, caller=caller))
+                return outcome_of(await self._engine.run_in_memory(found, input, instance_id=minted, caller=caller))
         journal = self._durable(found)
         if instance_id is None:
             instance_id = (
@@ -377,13 +365,13 @@ class FlowHost:
                     raise IdempotencyConflict(
                         f"instance {instance_id} was started with another input: use a new key for a new request"
                     )
-                return self._present(started.history)
+                return outcome_in(started.history, self._plans, self._documents)
             claimed = Claimed(started.lease, started.history)
             if started.is_paused:
                 await leave_unbegun(journal, claimed.lease)
-                return self._present(started.history)
+                return outcome_in(started.history, self._plans, self._documents)
             ended = await self._proceed(claimed, caller=caller, input=input)
-            return await self.outcome(instance_id) if ended is None else self._outcome(ended)
+            return await self.outcome(instance_id) if ended is None else outcome_of(ended)
 
     async def signal(self, instance_id: UUID, message: Any, *, delivery_id: str | None = None) -> None:
         """Deliver a signal; if the instance waits for it, it goes on before this returns.
@@ -406,7 +394,7 @@ class FlowHost:
         async with self._work():
             refused = await journal.deliver(instance_id, delivery)
             if refused is not None:
-                raise self._refusal(instance_id, refused)
+                raise refusal(instance_id, refused)
             if not self._plans.versions:  # it can go on with nothing, and would only be in the way of who can
                 self._peers.have_them_look()
                 return
@@ -440,18 +428,18 @@ class FlowHost:
             claim = await journal.claim(instance_id, owner=self._owner, ttl=self._lease_ttl)
             if isinstance(claim, Refused):
                 if claim.reason is Refusal.UNKNOWN_INSTANCE:
-                    raise self._refusal(instance_id, claim)
+                    raise refusal(instance_id, claim)
                 await self._refuse_if_paused((await self.inspect(instance_id)).instance)
                 return await self.outcome(instance_id)
             if not self.can_run(claim):
                 await journal.release(instance_id, fencing_token=claim.lease.fencing_token)
-                raise self._not_runnable(claim.history.instance)
+                raise not_runnable(claim.history.instance)
             try:
                 ended = await self._proceed(claim)
             except UNREADABLE as error:
                 await self._set_back(claim, error)
                 raise
-            return await self.outcome(instance_id) if ended is None else self._outcome(ended)
+            return await self.outcome(instance_id) if ended is None else outcome_of(ended)
 
     async def retry(self, instance_id: UUID, by: str = "") -> Outcome:
         """Try again, now, what of an instance failed and may be tried again; gives how it stands then.
@@ -474,7 +462,7 @@ class FlowHost:
         history = await self.inspect(instance_id)
         instance = history.instance
         if not self.has_plan(instance):
-            raise self._not_runnable(instance)
+            raise not_runnable(instance)
         journal = self._any_journal()
         async with self._work():
             if instance.state in (State.COMPENSATION_FAILED, State.SUSPENDED):
@@ -484,9 +472,9 @@ class FlowHost:
                 await journal.reopen(instance_id, by)
                 claim = await journal.claim(instance_id, owner=self._owner, ttl=self._lease_ttl)
                 ended = None if isinstance(claim, Refused) else await self._proceed(claim)
-                return await self.outcome(instance_id) if ended is None else self._outcome(ended)
+                return await self.outcome(instance_id) if ended is None else outcome_of(ended)
             if instance.state is not State.SUSPENDED:
-                raise NothingToRetry(_why_nothing_is_retried(instance))
+                raise NothingToRetry(why_nothing_is_retried(instance))
             claim = await journal.claim(instance_id, owner=self._owner, ttl=self._lease_ttl)
             if isinstance(claim, Refused):
                 raise NothingToRetry(f"instance {instance_id} is being worked on at this moment: look again")
@@ -494,9 +482,9 @@ class FlowHost:
             forward = await due_now(plan, claim, journal, self._clock.now())
             if forward is None:
                 await journal.release(instance_id, fencing_token=claim.lease.fencing_token)
-                raise NothingToRetry(_why_nothing_is_retried(claim.history.instance))
+                raise NothingToRetry(why_nothing_is_retried(claim.history.instance))
             ended = await self._proceed(forward)
-            return await self.outcome(instance_id) if ended is None else self._outcome(ended)
+            return await self.outcome(instance_id) if ended is None else outcome_of(ended)
 
     async def cancel(self, instance_id: UUID, reason: str = "") -> Outcome:
         """Stop an instance, undo what it has done and end it Cancelled; gives how it stands then.
@@ -516,7 +504,7 @@ class FlowHost:
             refused = await journal.request_cancel(instance_id, reason)
             history = await self.inspect(instance_id)
             if refused is not None and history.instance.state is not State.CANCELLED:
-                raise self._refusal(instance_id, refused)
+                raise refusal(instance_id, refused)
             children = children_waited_for(history.instance.waits)
             await self._go_back_now(instance_id)
             # A parent ends after its children: it may wait for one now that it did not wait for before.
@@ -562,7 +550,7 @@ class FlowHost:
 
     async def outcome(self, instance_id: UUID) -> Outcome:
         """How an instance stands; takes no lease."""
-        return self._present(await self.inspect(instance_id))
+        return outcome_in(await self.inspect(instance_id), self._plans, self._documents)
 
     async def inspect(self, instance_id: UUID) -> History:
         """The instance and its rows.
@@ -646,7 +634,7 @@ class FlowHost:
             return True
         key = (instance.flow_id, instance.flow_version, instance.plan_digest)
         if key not in self.not_runnable:
-            _LOG.warning("%s", self._not_runnable(instance))
+            _LOG.warning("%s", not_runnable(instance))
         self.not_runnable[key] += 1
         return False
 
@@ -710,47 +698,24 @@ class FlowHost:
     async def _work(self, *, is_new: bool = True) -> AsyncIterator[None]:
         if is_new and self._stopping.is_set():
             raise HostClosed("this host has been left; start another one")
-        if self._is_broken_off:
-            raise JournalUnavailable(_LEFT)
-        task = asyncio.current_task()
-        self._at_work[task] += 1
-        self._idle.clear()
-        try:
+        async with self._under_way.run():
             yield
-        except asyncio.CancelledError:
-            # The caller's own cancellation stays one.
-            if task not in self._broken_off or self._at_work[task] > 1 or task is None or task.cancelling() > 1:
-                raise
-            raise JournalUnavailable(_LEFT) from None
-        finally:
-            self._at_work[task] -= 1
-            if not self._at_work[task]:
-                del self._at_work[task]
-                if task is not None and task in self._broken_off:
-                    self._broken_off.discard(task)
-                    task.uncancel()
-            if not self._at_work:
-                self._idle.set()
 
     async def _come_to_rest(self) -> None:
-        await self._idle.wait()
+        await self._under_way.come_to_rest()
         await self._engine.drain()
         if self._loops:
             await asyncio.wait(self._loops)
 
     async def _break_off(self) -> None:
         """Cancel what is under way: whoever goes on with it must not do so beside this node."""
-        self._is_broken_off = True
-        self._broken_off = set(self._at_work) - {asyncio.current_task()}
-        if self._at_work:
-            _LOG.warning("left while %s runs were under way; they go on elsewhere", len(self._at_work))
+        if self._under_way:
+            _LOG.warning("left while %s runs were under way; they go on elsewhere", len(self._under_way))
         self._engine.break_off()
-        for task in self._broken_off:
-            if task is not None:
-                task.cancel()
+        self._under_way.break_off()
         try:
             async with asyncio.timeout(_LAST_WORDS):
-                await self._idle.wait()
+                await self._under_way.come_to_rest()
                 await self._engine.drain()
         except TimeoutError:
             _LOG.error(
@@ -828,66 +793,6 @@ class FlowHost:
     def _is_met(instance: InstanceRow, signal_id: str) -> bool:
         return instance.state is not State.SUSPENDED or any(wait.signal_id == signal_id for wait in instance.waits)
 
-    @staticmethod
-    def _refusal(instance_id: UUID, refused: Refused) -> UnknownInstance | InstanceTerminal:
-        if refused.reason is Refusal.UNKNOWN_INSTANCE:
-            return UnknownInstance(f"the journal has no instance {instance_id}")
-        return InstanceTerminal(f"instance {instance_id} has ended: it takes no signal and cannot be cancelled")
-
-    @staticmethod
-    def _not_runnable(instance: InstanceRow) -> NotRunnable:
-        return NotRunnable(
-            f"this node does not have the plan {instance.flow_id} {instance.flow_version} "
-            f"({instance.plan_digest[:12]}) that instance {instance.instance_id} is pinned to: "
-            "deploy that version next to the new one"
-        )
-
-    @staticmethod
-    def _outcome(ended: Ended) -> Outcome:
-        if ended.state is State.COMPLETED:
-            return Completed(ended.output, ended.instance_id)
-        if ended.error is not None:
-            return Failed(ended.error, _compensation(ended.state, has_undone=ended.has_undone), ended.instance_id)
-        return Suspended(ended.instance_id, _awaiting(ended.waits))
-
-    def _present(self, history: History) -> Outcome:
-        instance = history.instance
-        if instance.state is State.COMPLETED:
-            plan = self._plans.find(instance.flow_id, instance.flow_version)
-            if plan is None:
-                raise self._not_runnable(instance)
-            value = None
-            if plan.output is not None and instance.output is not None:
-                value = self._documents.restored(plan.output, instance.output, instance.instance_id)
-            return Completed(value, instance.instance_id)
-        if instance.state.is_terminal and instance.error is not None:
-            has_undone = any(row.outcome is RowOutcome.COMPENSATED for row in history.rows)
-            return Failed(instance.error, _compensation(instance.state, has_undone=has_undone), instance.instance_id)
-        return Suspended(instance.instance_id, _awaiting(instance.waits))
-
-
-def _why_nothing_is_retried(instance: InstanceRow) -> str:
-    named = f"instance {instance.instance_id}"
-    if instance.state.is_terminal:
-        return f"{named} has ended {instance.state.value} and takes no further step: start a new one"
-    if instance.state is not State.SUSPENDED:
-        return f"{named} is {instance.state.value}, so nothing of it waits for another attempt: resume it"
-    children = ", ".join(map(str, children_waited_for(instance.waits)))
-    if children:
-        return f"{named} waits for the instance {children}, which it started: retry that one"
-    return f"{named} waits for no further attempt at a step: deliver its signal, or wait for its clock"
-
 
 def _tell_nobody(_: object) -> None:
     return None
-
-
-def _awaiting(waits: Iterable[Wait]) -> tuple[str, ...]:
-    signals = (wait.signal_id for wait in waits)
-    return tuple(dict.fromkeys(name for name in signals if name is not None and not name.startswith(CHILD_FINISHED)))
-
-
-def _compensation(state: State, *, has_undone: bool) -> Compensation:
-    if state is State.COMPENSATION_FAILED:
-        return Compensation.FAILED
-    return Compensation.COMPLETED if has_undone else Compensation.NOT_NEEDED
