@@ -37,7 +37,7 @@ def change_steps(project: Project) -> None:
     )
 
 
-def test_editing_the_steps_of_a_released_version_fails_the_build_and_writes_nothing(released: Project) -> None:
+def test_p05_editing_the_steps_of_a_released_version_fails_the_build_and_writes_nothing(released: Project) -> None:
     manifest, plan = (released.root / "flowx.manifest.json").read_bytes(), (released.root / PLAN).read_bytes()
     change_steps(released)
     run = released.flowx("build")
@@ -49,7 +49,7 @@ def test_editing_the_steps_of_a_released_version_fails_the_build_and_writes_noth
     assert released.flowx("build").returncode == 1, "saying it once does not wear it out"
 
 
-def test_the_diff_of_such_an_edit_is_040_and_under_a_new_version_it_is_212(released: Project) -> None:
+def test_p03_p14_the_diff_of_such_an_edit_is_040_and_under_a_new_version_it_is_212(released: Project) -> None:
     old = (released.root / "flowx.manifest.json").read_text("utf-8")
     released.write("old.json", old)
     change_steps(released)

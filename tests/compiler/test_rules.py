@@ -56,7 +56,7 @@ def label(case: object) -> str:
 
 
 @pytest.mark.parametrize(("entry", "number"), INVALID, ids=label)
-def test_an_invalid_example_is_found_on_its_marked_lines(entry: RegisteredRule, number: int) -> None:
+def test_p09_an_invalid_example_is_found_on_its_marked_lines(entry: RegisteredRule, number: int) -> None:
     example = entry.invalid[number]
     assert marked_lines(example), "an invalid example marks the line it is found on"
     found = [finding.place.span.line for finding in findings_in(example, entry.rule.id) if finding.id == entry.rule.id]
