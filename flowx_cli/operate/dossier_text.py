@@ -100,7 +100,7 @@ def _wait_lines(dossier: Dossier) -> Iterator[str]:
 def _inbox_lines(dossier: Dossier) -> Iterator[str]:
     for each in dossier.around.received:
         taken = "not taken yet" if each.taken_at is None else f"taken {moment(each.taken_at)}"
-        yield f"{moment(each.received_at)}  {each.signal_id}, {taken}"
+        yield from _wrapped(f"{moment(each.received_at)}  {each.signal_id}, {taken}")
         yield from _wrapped(f"    delivery {each.delivery_id}")
 
 
