@@ -204,7 +204,10 @@ class Sweeps:
     async def come_to_rest(self) -> None:
         """Wait for everything that was begun."""
         while self._going_on:
-            await asyncio.gather(*self._going_on)
+            under_way = set(self._going_on)
+            await asyncio.gather(*under_way)
+            # Where all had ended, waiting gave their callbacks no turn.
+            self._going_on -= under_way
 
     def _may_go_on(self, claimed: Claimed) -> bool:
         is_left_alone = self._setbacks.is_left_alone(claimed.lease.instance_id, self._clock.now())
