@@ -21,6 +21,10 @@ class Span(NamedTuple):
     end_line: int
     end_column: int
 
+    def holds(self, inner: Span) -> bool:
+        """Whether all of another range lies in this one."""
+        return self[:2] <= inner[:2] and inner[2:] <= self[2:]
+
 
 # --- expressions -----------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from flowx_compiler import model
 from flowx_compiler.check.constructs import constructs
 from flowx_compiler.check.reads import qualified
 from flowx_compiler.model import DataFunction, Flow, Program, TypeExpr
-from flowx_compiler.syntax import Attribute, Call, Expr, Function, Lambda, Name, Operation, Return, walk
+from flowx_compiler.syntax import Attribute, Call, Expr, Function, Lambda, Name, Operation, Return, Subscript, walk
 
 
 def predicates(flow: Flow) -> Iterator[DataFunction]:
@@ -51,12 +51,25 @@ def data_functions(flow: Flow) -> Iterator[DataFunction]:
 
 def answers(syntax: Lambda | Function) -> Iterator[Expr]:
     """The expressions whose truth a function's answer is: through `and`, `or`, `not` and conditionals."""
+    for given in given_by(syntax):
+        yield from _answers(given)
+
+
+def given_by(syntax: Lambda | Function) -> Iterator[Expr]:
+    """The expressions that a function may give back, as they are written."""
     if isinstance(syntax, Lambda):
-        yield from _answers(syntax.body)
+        yield syntax.body
         return
     for node in walk(syntax.body):
         if isinstance(node, Return) and node.value is not None:
-            yield from _answers(node.value)
+            yield node.value
+
+
+def is_below(expression: Expr, parameter: str) -> bool:
+    """Whether an expression reads something off a parameter: a member, an item, what a call of one gives."""
+    while isinstance(expression, Attribute | Subscript | Call):
+        expression = expression.function if isinstance(expression, Call) else expression.value
+    return isinstance(expression, Name) and expression.id == parameter
 
 
 def _answers(expression: Expr) -> Iterator[Expr]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowx_compiler.check.ambient import project_function
-from flowx_compiler.check.predicates import value_type
+from flowx_compiler.check.predicates import given_by, value_type
 from flowx_compiler.check.reads import qualified
 from flowx_compiler.model import DataFunction, Flow, Program
-from flowx_compiler.syntax import Call, Constant, Expr, Function, Lambda, Operation, Return, walk
+from flowx_compiler.syntax import Call, Constant, Expr, Operation
 
 
 def given_types(program: Program, flow: Flow, function: DataFunction) -> tuple[tuple[str, Expr], ...] | None:
     """Every type a data function may give, with the expression that gives it; `None` where one cannot be told."""
     found: list[tuple[str, Expr]] = []
-    for answer in _answers(function.syntax):
+    for answer in (part for given in given_by(function.syntax) for part in _parts(given)):
         name = type_name(program, flow, function, answer)
         if name is None:
             return None
@@ -74,15 +74,6 @@ def is_kind_of(program: Program, name: str, wanted: str) -> bool | None:
                 return True
             unknown |= answer is None
     return None if unknown else False
-
-
-def _answers(syntax: Lambda | Function) -> Iterator[Expr]:
-    if isinstance(syntax, Lambda):
-        yield from _parts(syntax.body)
-        return
-    for node in walk(syntax.body):
-        if isinstance(node, Return) and node.value is not None:
-            yield from _parts(node.value)
 
 
 def _parts(expression: Expr) -> Iterator[Expr]:

@@ -26,7 +26,7 @@ def call_at(module: Module, span: Span) -> Call | None:
 def call_inside(module: Module, span: Span, methods: tuple[str, ...]) -> Call | None:
     """The first call of one of the methods inside a span."""
     for call in calls(module.body):
-        if isinstance(call.function, Attribute) and call.function.attr in methods and _holds(span, call.span):
+        if isinstance(call.function, Attribute) and call.function.attr in methods and span.holds(call.span):
             return call
     return None
 
@@ -35,7 +35,7 @@ def context_at(module: Module, span: Span) -> str | None:
     """The name of the context around a place: the lone parameter of a lambda, the last of a capability's function."""
     found: str | None = None
     for node in walk(module.body):
-        if isinstance(node, Lambda | Function) and _holds(node.span, span):
+        if isinstance(node, Lambda | Function) and node.span.holds(span):
             parameters = [parameter.name for parameter in node.parameters if parameter.name != "self"]
             is_context = len(parameters) == (1 if isinstance(node, Lambda) else 2)
             found = parameters[-1] if is_context and (isinstance(node, Lambda) or _is_capability(node)) else found
@@ -63,10 +63,3 @@ def spelt(program: Program, module: Module, name: str) -> tuple[str, tuple[Edit,
 
 def _is_capability(function: Function) -> bool:
     return function.name == "execute" or bool(function.decorators)
-
-
-def _holds(outer: Span, inner: Span) -> bool:
-    return (outer.line, outer.column) <= (inner.line, inner.column) and (inner.end_line, inner.end_column) <= (
-        outer.end_line,
-        outer.end_column,
-    )

@@ -36,7 +36,7 @@ def field_code(program: Program, module: str, annotation: Expr, value: Expr | No
 
 
 def _given(program: Program, module: str, value: Expr) -> Iterator[Piece]:
-    if isinstance(value, Call) and _meaning(program, module, value.function) in _FIELDS:
+    if isinstance(value, Call) and meaning_of(program, module, value.function) in _FIELDS:
         yield from _of_call(module, value)
     elif not _is_ellipsis(value):
         yield module, "default", value
@@ -54,19 +54,20 @@ def _annotated(program: Program, module: str, annotation: Expr, seen: tuple[str,
     assert program.lookup is not None, "a linked program can be asked what a name means"
     for node in walk(annotation):
         if isinstance(node, Call):
-            name = _meaning(program, module, node.function) or ""
+            name = meaning_of(program, module, node.function) or ""
             if name in _FIELDS:
                 yield from _of_call(module, node)
             elif name.endswith(_CODE) or program.lookup.definition(name) is not None:
                 yield module, "metadata", node
         elif isinstance(node, Name | Attribute):
-            alias = _meaning(program, module, node)
+            alias = meaning_of(program, module, node)
             found = None if alias is None or alias in seen else program.lookup.definition(alias)
             if alias is not None and found is not None and isinstance(found[1], Assign) and found[1].value is not None:
                 yield from _annotated(program, found[0], found[1].value, (*seen, alias))
 
 
-def _meaning(program: Program, module: str, expression: Expr) -> str | None:
+def meaning_of(program: Program, module: str, expression: Expr) -> str | None:
+    """The qualified name of what an expression names; `None` where it is none or unknown."""
     assert program.lookup is not None, "a linked program can be asked what a name means"
     return program.lookup.resolve_expression(module, expression)
 

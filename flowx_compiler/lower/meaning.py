@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from flowx_compiler.link.free_names import free_names, free_paths, root_of
 from flowx_compiler.lower.bindings import Bound, Definition, bindings, definition, patched_members
 from flowx_compiler.lower.canonical import canonical, canonical_expression
-from flowx_compiler.lower.fields import field_code
+from flowx_compiler.lower.fields import field_code, meaning_of
 from flowx_compiler.model import Program
 from flowx_compiler.syntax import (
     Assign,
@@ -217,7 +217,7 @@ def _class(program: Program, found: Definition, syntax: Class) -> Meaning:
             told.expression(module, base.value, f"{base.keyword}=")
     for decorator in syntax.decorators:
         function = decorator.function if isinstance(decorator, Call) else decorator
-        if not (_library(program, module, function) or "").startswith("flowx_runtime."):
+        if not (meaning_of(program, module, function) or "").startswith("flowx_runtime."):
             told.expression(module, decorator, "@")
     for name, statements in bindings(syntax.body).items():
         qualified = f"{found.name}.{name}"
@@ -244,7 +244,7 @@ def _class(program: Program, found: Definition, syntax: Class) -> Meaning:
 def _is_enumeration(program: Program, found: Definition, syntax: Class) -> bool:
     if found.name in program.enumerations:
         return True
-    bases = [_library(program, found.module, base.value) for base in syntax.bases]
+    bases = [meaning_of(program, found.module, base.value) for base in syntax.bases]
     return any(base is not None and base.startswith("enum.") for base in bases)
 
 
@@ -254,14 +254,9 @@ def _is_called_unasked(program: Program, module: str, name: str, function: Funct
         return True
     for decorator in function.decorators:
         target = decorator.function if isinstance(decorator, Call) else decorator
-        if (_library(program, module, target) or "").startswith("pydantic."):
+        if (meaning_of(program, module, target) or "").startswith("pydantic."):
             return True
     return False
-
-
-def _library(program: Program, module: str, expression: Expr) -> str | None:
-    assert program.lookup is not None, "a linked program can be asked what a name means"
-    return program.lookup.resolve_expression(module, expression)
 
 
 def _in_annotation(program: Program, module: str, annotation: Expr) -> frozenset[str]:

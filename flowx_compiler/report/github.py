@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flowx_compiler.findings import Finding, Severity
 from flowx_compiler.report.report import Report
+from flowx_compiler.report.workflow_commands import escaped, escaped_property
 
 LIMIT = 10
 """GitHub shows this many annotations of each kind per step, and drops the rest without a word."""
@@ -35,7 +36,10 @@ def _commands(report: Report, severity: Severity) -> list[str]:
         return [_command(finding) for finding in findings]
     rest = len(findings) - LIMIT + 1
     more = f"{rest} more {severity.value}s: the step's summary lists them, and so does `flowx check`"
-    return [*(_command(finding) for finding in findings[: LIMIT - 1]), f"::{severity.value} title=flowx::{_data(more)}"]
+    return [
+        *(_command(finding) for finding in findings[: LIMIT - 1]),
+        f"::{severity.value} title=flowx::{escaped(more)}",
+    ]
 
 
 def _command(finding: Finding) -> str:
@@ -48,8 +52,8 @@ def _command(finding: Finding) -> str:
     }
     if span.end_line == span.line:  # columns of a range over several lines are ignored there
         properties |= {"col": str(span.column), "endColumn": str(span.end_column)}
-    listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    return f"::{finding.severity.value} {listed}::{_data(_text(finding))}"
+    listed = ",".join(f"{name}={escaped_property(value)}" for name, value in properties.items())
+    return f"::{finding.severity.value} {listed}::{escaped(_text(finding))}"
 
 
 def _text(finding: Finding) -> str:
@@ -63,14 +67,6 @@ def _where(finding: Finding) -> str:
 def _count(report: Report, severity: Severity) -> str:
     number = report.count(severity)
     return f"{number} {severity.value}{'' if number == 1 else 's'}"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def _cell(text: str) -> str:

@@ -21,7 +21,7 @@ from flowx_compiler.findings import Finding, Place, Related
 from flowx_compiler.model import Program
 from flowx_compiler.rules.once_examples import paying
 from flowx_compiler.rules.rule import WARNING, Rule
-from flowx_compiler.syntax import Function, Span
+from flowx_compiler.syntax import Function
 
 RULE = Rule("FLOWX1108", "value-read-again-on-retry", WARNING)
 
@@ -95,11 +95,4 @@ def _is_before(place: Place, other: Place) -> bool:
 
 
 def _is_in_a_step(body: Body, place: Place) -> bool:
-    return any(step.kind == "once" and _holds(step.call.span, place.span) for step in body.steps)
-
-
-def _holds(outer: Span, inner: Span) -> bool:
-    return (outer.line, outer.column) <= (inner.line, inner.column) and (inner.end_line, inner.end_column) <= (
-        outer.end_line,
-        outer.end_column,
-    )
+    return any(step.kind == "once" and step.call.span.holds(place.span) for step in body.steps)

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flowx_compiler.check.predicates import predicates
+from flowx_compiler.check.predicates import given_by, predicates
 from flowx_compiler.check.value_types import type_name
 from flowx_compiler.findings import Finding, Place
 from flowx_compiler.model import Program
 from flowx_compiler.rules.rule import WARNING, Example, Rule
-from flowx_compiler.syntax import Expr, Function, Lambda, Operation, Return, walk
+from flowx_compiler.syntax import Expr, Operation
 
 RULE = Rule("FLOWX1264", "predicate-not-bool", WARNING)
 
@@ -47,7 +47,7 @@ def check(program: Program) -> Iterator[Finding]:
     """Every answer of a predicate whose type is known and is not bool."""
     for flow in program.flows.values():
         for function in predicates(flow):
-            for answer in _answers(function.syntax):
+            for answer in (part for given in given_by(function.syntax) for part in _parts(given)):
                 name = type_name(program, flow, function, answer)
                 if name is None or name in ("builtins.bool", "None"):
                     continue
@@ -60,15 +60,6 @@ def check(program: Program) -> Iterator[Finding]:
                         label=f"a {short}",
                         help="write the comparison that is meant, such as `… == …` or `len(…) > 0`",
                     )
-
-
-def _answers(syntax: Lambda | Function) -> Iterator[Expr]:
-    if isinstance(syntax, Lambda):
-        yield from _parts(syntax.body)
-        return
-    for node in walk(syntax.body):
-        if isinstance(node, Return) and node.value is not None:
-            yield from _parts(node.value)
 
 
 def _parts(expression: Expr) -> Iterator[Expr]:

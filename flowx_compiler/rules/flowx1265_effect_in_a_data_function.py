@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowx_compiler.check.nodes import nodes
-from flowx_compiler.check.predicates import data_functions
+from flowx_compiler.check.predicates import data_functions, is_below
 from flowx_compiler.findings import Finding, Place
 from flowx_compiler.model import DataFunction, Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
-from flowx_compiler.syntax import Assign, Attribute, Call, Compound, Expr, Name, Span, Subscript
+from flowx_compiler.syntax import Assign, Attribute, Call, Compound, Name, Span, Subscript
 
 RULE = Rule("FLOWX1265", "effect-in-a-data-function", ERROR, is_safety=True)
 
@@ -65,23 +65,16 @@ def _effects(program: Program, function: DataFunction) -> Iterator[tuple[str, Sp
         match node:
             case Compound(kind="yield" | "yield_from", span=span):
                 yield "yields, so its answer is a generator", span
-            case Call(function=Attribute(value=value, attr=method), span=span) if method in _MUTATORS and _is_read(
+            case Call(function=Attribute(value=value, attr=method), span=span) if method in _MUTATORS and is_below(
                 value, function.parameter
             ):
                 yield f"changes what it reads, with `{method}`", span
             case Call(function=Name(id="setattr"), span=span):
                 yield "sets an attribute", span
             case Assign(targets=targets, span=span) if any(
-                isinstance(target, Attribute | Subscript) and _is_read(target.value, function.parameter)
+                isinstance(target, Attribute | Subscript) and is_below(target.value, function.parameter)
                 for target in targets
             ):
                 yield "assigns to what it reads", span
             case _:
                 pass
-
-
-def _is_read(expression: Expr, parameter: str) -> bool:
-    """Whether an expression is something below the context."""
-    while isinstance(expression, Attribute | Subscript | Call):
-        expression = expression.function if isinstance(expression, Call) else expression.value
-    return isinstance(expression, Name) and expression.id == parameter

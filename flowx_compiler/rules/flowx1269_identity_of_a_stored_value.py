@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowx_compiler.check.nodes import nodes
-from flowx_compiler.check.predicates import data_functions
+from flowx_compiler.check.predicates import data_functions, is_below
 from flowx_compiler.findings import Finding, Place
 from flowx_compiler.model import Program
 from flowx_compiler.rules.rule import WARNING, Example, Rule
-from flowx_compiler.syntax import Attribute, Call, Constant, Expr, Name, Operation, Subscript
+from flowx_compiler.syntax import Constant, Expr, Operation
 
 RULE = Rule("FLOWX1269", "identity-of-a-stored-value", WARNING)
 
@@ -49,7 +49,7 @@ def check(program: Program) -> Iterator[Finding]:
                     case Operation(kind="compare", operators=operators, operands=operands, span=span) if set(
                         operators
                     ) & {"is", "is not"} and not any(map(_is_lasting, operands)):
-                        read = sum(_is_read(operand, function.parameter) for operand in operands)
+                        read = sum(is_below(operand, function.parameter) for operand in operands)
                         literal = any(isinstance(operand, Constant) for operand in operands)
                         if read > 1 or (read and literal):
                             yield RULE.finding(
@@ -64,9 +64,3 @@ def check(program: Program) -> Iterator[Finding]:
 
 def _is_lasting(operand: Expr) -> bool:
     return isinstance(operand, Constant) and (operand.value is None or isinstance(operand.value, bool))
-
-
-def _is_read(expression: Expr, parameter: str) -> bool:
-    while isinstance(expression, Attribute | Subscript | Call):
-        expression = expression.function if isinstance(expression, Call) else expression.value
-    return isinstance(expression, Name) and expression.id == parameter

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flowx_compiler.diff.compare import Report
 from flowx_compiler.diff.rule import Finding, Verdict
 from flowx_compiler.diff.sentences import NOTHING_CHANGED, SAME_DOCUMENT, counts, printable, verdict_of
+from flowx_compiler.report.workflow_commands import escaped, escaped_property
 
 _LEVEL = {Verdict.BREAKING: "error", Verdict.ADDITIVE: "notice", Verdict.NEUTRAL: "notice"}
 _SHOWN = 10
@@ -34,14 +35,6 @@ def render_github(report: Report) -> str:
 
 
 def _command(level: str, finding: Finding) -> str:
-    title = _property(f"{finding.code} {finding.subject}")
+    title = escaped_property(f"{finding.code} {finding.subject}")
     text = f"{finding.summary}: {finding.old} -> {finding.new}\nhurts: {finding.hurt}\ndo: {finding.advice}"
-    return f"::{level} title={title}::{_data(text)}"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    return f"::{level} title={title}::{escaped(text)}"
