@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import is_dataclass
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
@@ -22,7 +22,7 @@ class Contract(BaseModel):
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         for name, value in super().__repr_args__():
             field = type(self).model_fields.get(name or "")
-            is_hidden = field is not None and (_has_mark(field.metadata) or _is_marked_inside(field.annotation))
+            is_hidden = field is not None and (is_mark(field.metadata) or _is_marked_inside(field.annotation))
             yield name, _HIDDEN if is_hidden and value is not None else value
 
 
@@ -43,13 +43,14 @@ class _Hidden:
 _HIDDEN = _Hidden()
 
 
-def _has_mark(metadata: Any) -> bool:
+def is_mark(metadata: Iterable[Any]) -> bool:
+    """Whether a mark is among the metadata of an annotation."""
     return any(isinstance(item, SensitiveMark) for item in metadata)
 
 
 def _is_marked_inside(annotation: Any, seen: frozenset[Any] = frozenset()) -> bool:
     """Whether a mark is in an annotation, or in a class it names that does not hide its members by itself."""
-    if _has_mark(getattr(annotation, "__metadata__", ())):
+    if is_mark(getattr(annotation, "__metadata__", ())):
         return True
     if isinstance(annotation, type) and not get_args(annotation):
         if annotation in seen or issubclass(annotation, Contract):

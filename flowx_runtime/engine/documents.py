@@ -16,6 +16,7 @@ from uuid import UUID
 from pydantic import BaseModel, RootModel, ValidationError
 from pydantic_core import from_json, to_json
 
+from flowx_runtime.authoring.contracts import is_mark
 from flowx_runtime.authoring.errors import FlowxError
 from flowx_runtime.engine.codec import decode, encode, encode_plain
 from flowx_runtime.engine.comparison import difference
@@ -27,7 +28,6 @@ from flowx_runtime.engine.redaction import (
     Redacted,
     Steps,
     arms,
-    is_mark,
     marked,
     may_hold_secrets,
     may_hold_secrets_at,

@@ -29,7 +29,7 @@ from typing import (
 from pydantic import BaseModel, PlainSerializer, RootModel, SecretBytes, SecretStr, SerializeAsAny, WrapSerializer
 from pydantic_core import to_jsonable_python
 
-from flowx_runtime.authoring.contracts import SensitiveMark
+from flowx_runtime.authoring.contracts import is_mark
 from flowx_runtime.authoring.errors import FlowxError
 
 REDACTED: Final = "[redacted]"
@@ -137,11 +137,6 @@ def may_hold_secrets_at(annotation: Any) -> bool:
 def arms(annotation: Any) -> Iterator[tuple[Any, tuple[Any, ...]]]:
     """What an annotation may stand for, each with its metadata: the members of a union, aliases resolved."""
     yield from _arms(annotation, ())
-
-
-def is_mark(metadata: Iterable[Any]) -> bool:
-    """Whether a mark is among the metadata."""
-    return any(isinstance(item, SensitiveMark) for item in metadata)
 
 
 def name_in_document(name: str, field: Any) -> str:

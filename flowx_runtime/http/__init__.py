@@ -7,8 +7,9 @@ Names resolve on first use, so that importing the package costs nothing where St
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from flowx_runtime.names import resolver
 
 if TYPE_CHECKING:
     from flowx_runtime.http.app import create_app
@@ -19,10 +20,4 @@ _HOME = {"create_app": "app", "Authenticator": "authentication", "BearerTokens":
 __all__ = ["Authenticator", "BearerTokens", "create_app"]
 
 
-def __getattr__(name: str) -> object:
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = resolver(__name__, _HOME)

@@ -6,8 +6,9 @@ loaded wherever flowx is installed and must cost nothing there.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from flowx_runtime.names import resolver
 
 if TYPE_CHECKING:
     from flowx_runtime.testing.answers import after, fails, sequence
@@ -58,13 +59,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = resolver(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

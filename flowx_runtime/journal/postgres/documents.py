@@ -116,12 +116,12 @@ def read_instance(document: Mapping[str, Any]) -> InstanceRow:
         plan_digest=document["plan_digest"],
         state=State(document["state"]),
         input=document["input"],
-        created_at=_moment(document["created_at"]),
-        updated_at=_moment(document["updated_at"]),
+        created_at=moment(document["created_at"]),
+        updated_at=moment(document["updated_at"]),
         fence=document["fence"],
         output=document["output"],
         error=_read_error(document["error"]),
-        deadline_at=None if document["deadline_at"] is None else _moment(document["deadline_at"]),
+        deadline_at=None if document["deadline_at"] is None else moment(document["deadline_at"]),
         correlation_id=document["correlation_id"],
         tenant_id=document["tenant_id"],
         parent_instance_id=None if parent is None else UUID(parent),
@@ -204,7 +204,7 @@ def _read_row(document: Mapping[str, Any]) -> StepRow:
         captured=_read_captured(document["captured"]),
         duration_ms=document["duration_ms"],
         sequence=document["sequence"],
-        committed_at=_moment(document["committed_at"]),
+        committed_at=moment(document["committed_at"]),
     )
 
 
@@ -213,7 +213,7 @@ def _read_captured(document: Mapping[str, Any] | None) -> Captured:
         return Captured()
     read = document.get("utcNow")
     return Captured(
-        utc_now=None if read is None else _moment(read),
+        utc_now=None if read is None else moment(read),
         ids=tuple(UUID(minted) for minted in document.get("ids", ())),
         random_seed=document.get("seed"),
     )
@@ -225,10 +225,11 @@ def _read_error(document: Mapping[str, str] | None) -> StoredError | None:
 
 def _read_waits(documents: Iterable[Mapping[str, Any]]) -> tuple[Wait, ...]:
     return tuple(
-        Wait(document["scope"], document["step_id"], _moment(document["wake_at"]), document["signal_id"])
+        Wait(document["scope"], document["step_id"], moment(document["wake_at"]), document["signal_id"])
         for document in documents
     )
 
 
-def _moment(text: str) -> datetime:
+def moment(text: str) -> datetime:
+    """An instant as PostgreSQL writes it in JSON."""
     return datetime.fromisoformat(text).astimezone(UTC)

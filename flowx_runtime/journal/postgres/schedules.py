@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any, Final
 
 from flowx_runtime.journal.postgres.connections import Connections
+from flowx_runtime.journal.postgres.documents import moment
 from flowx_runtime.journal.schedules import PlannedFire, ScheduleRow
 
 _encode: Final = json.JSONEncoder(separators=(",", ":")).encode
@@ -45,12 +46,7 @@ def _parameters(row: ScheduleRow) -> dict[str, Any]:
 def _read(row: tuple[Any, ...]) -> ScheduleRow:
     flow_id, cron, time_zone, first_version, flow_version, considered_until, planned, *counts = row
     fires = tuple(
-        PlannedFire(_moment(fire["occurrence_at"]), fire["flow_version"], _moment(fire["release_at"]))
-        for fire in planned
+        PlannedFire(moment(fire["occurrence_at"]), fire["flow_version"], moment(fire["release_at"])) for fire in planned
     )
     considered = considered_until.astimezone(UTC)
     return ScheduleRow(flow_id, cron, time_zone, first_version, flow_version, considered, fires, *counts)
-
-
-def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text).astimezone(UTC)
