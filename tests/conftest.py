@@ -6,11 +6,14 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from uuid import uuid4
 
 import psycopg
 import pytest
 from psycopg import sql
+
+from tests.servers import open_folder
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     # Started in the background, a shell makes us ignore interrupts. The processes that tests interrupt inherit it.
@@ -30,6 +33,12 @@ def postgres_dsn() -> Iterator[str]:
     settings = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}
     with EmbeddedServer(settings=settings) as server:
         yield server.dsn
+
+
+@pytest.fixture(name="open_folder")
+def _open_folder() -> Iterator[Path]:
+    with open_folder() as folder:
+        yield folder
 
 
 @pytest.fixture

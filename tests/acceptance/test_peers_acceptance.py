@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -16,6 +15,7 @@ from offers.signature_service import SignatureService
 
 from flowx_runtime import Completed, Failed, Suspended
 from tests.acceptance.conftest import Database, VirtualClock
+from tests.acceptance.small_flows import until
 from tests.acceptance.test_offer_accept import OFFER, SIGNED
 
 
@@ -94,16 +94,9 @@ async def test_p42_a_parked_run_has_no_object_in_the_process(
     async with open_host(CATALOG, capabilities(signatures)) as host:
         for number in range(20):
             await host.run("offer.accept", OfferToAccept(candidate_id=f"c-{number}", role="x", site="nowhere else"))
-        await settles(lambda: not alive())
+        await until(nothing_is_alive)  # the last answer's own task may still be ending
 
 
-def alive() -> list[OfferToAccept]:
+async def nothing_is_alive() -> bool:
     gc.collect()
-    return [item for item in gc.get_objects() if isinstance(item, OfferToAccept) and item.site == "nowhere else"]
-
-
-async def settles(what: Callable[[], bool]) -> None:
-    """The last answer's own task may still be ending."""
-    async with asyncio.timeout(10):
-        while not what():  # noqa: ASYNC110 - nothing is told when an object goes
-            await asyncio.sleep(0.01)
+    return not [item for item in gc.get_objects() if isinstance(item, OfferToAccept) and item.site == "nowhere else"]

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from flowx_compiler.link import link
 from flowx_compiler.link.sources import SourceFile, Sources
-from flowx_compiler.model import Program
-from flowx_compiler.rules.examples import example_files, marked_lines, shop
+from flowx_compiler.rules.examples import example_files, marked_lines
 from flowx_compiler.rules.registry import RegisteredRule, registry
 from flowx_compiler.rules.run import judge
 from flowx_compiler.rules.selection import selection
 from flowx_compiler.rules.suppress import ABOUT_DIRECTIVES
 from flowx_compiler.verdict import Verdict
+from tests.compiler.report_scene import program_of
 
 UNREADABLE = frozenset({"FLOWX1280", "FLOWX1281", "FLOWX1282"})
 """Of a file that cannot be read no directive can be read either."""
@@ -41,11 +41,6 @@ def flow_text(define: str, decorator: str = DURABLE) -> str:
         f"    def define(self, flow: FlowBuilder[PlaceOrder, OrderResult]) -> None:\n{body}"
         "        flow.returns(lambda ctx: OrderResult(order_id=ctx.input.order_id))\n"
     )
-
-
-def program_of(text: str) -> Program:
-    files = [SourceFile("shop", "shop.py", shop().encode()), SourceFile("flows", "flows.py", text.encode())]
-    return link(Sources.of(files))
 
 
 def judged(define: str, decorator: str = DURABLE) -> tuple[list[str], list[str]]:

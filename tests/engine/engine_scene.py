@@ -130,3 +130,8 @@ class Scene:
 
 def _uses(node: Any) -> list[Any]:
     return [use for use in (getattr(node, "capability", None), getattr(node, "compensation", None)) if use is not None]
+
+
+def tables_of(scene: Scene) -> str:
+    """Everything that a memory journal keeps."""
+    return repr([(entry.row, entry.rows, entry.inbox, entry.events) for entry in scene.journal._entries.values()])

@@ -112,3 +112,9 @@ def secret_plan(**changes: Any) -> Any:
         ),
         **(facts | changes),
     )
+
+
+def assert_no_canary(text: str) -> None:
+    """Hold a text to having no sensitive value in it."""
+    found = [canary for canary in CANARIES if canary in text]
+    assert not found, found

@@ -14,13 +14,12 @@ from uuid import UUID
 
 import pytest
 from engine_plans import NOTE, NotInTime, plan, upload
-from engine_scene import Crash, Scene
+from engine_scene import Crash, Scene, tables_of
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, RootModel, field_serializer, model_serializer
 from secret_plans import (
     BORN,
-    CANARIES,
     CARD,
     CLOSE,
     NAME,
@@ -32,6 +31,7 @@ from secret_plans import (
     Approved,
     Person,
     application,
+    assert_no_canary,
     secret_plan,
 )
 from typing_extensions import TypedDict
@@ -53,16 +53,6 @@ PLAIN = Documents()
 @pytest.fixture(autouse=True)
 def _nothing_seen_before() -> None:
     SEEN.clear()
-
-
-def tables_of(scene: Scene) -> str:
-    """Everything a memory journal keeps."""
-    return repr([(entry.row, entry.rows, entry.inbox, entry.events) for entry in scene.journal._entries.values()])
-
-
-def assert_no_canary(text: str) -> None:
-    found = [canary for canary in CANARIES if canary in text]
-    assert not found, found
 
 
 async def test_no_canary_is_in_any_record_log_or_error_while_steps_see_the_values(caplog) -> None:

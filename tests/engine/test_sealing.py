@@ -10,11 +10,10 @@ from uuid import UUID
 
 import pytest
 from engine_plans import Fail, NotInTime, plan
-from engine_scene import Crash, Scene
+from engine_scene import Crash, Scene, tables_of
 from hypothesis import given
 from hypothesis import strategies as st
 from secret_plans import (
-    CANARIES,
     CARD,
     CLOSE,
     OPEN,
@@ -25,6 +24,7 @@ from secret_plans import (
     Approved,
     Welcome,
     application,
+    assert_no_canary,
     secret_plan,
 )
 
@@ -45,14 +45,6 @@ HERE, THERE = UUID(int=1), UUID(int=2)
 @pytest.fixture(autouse=True)
 def _nothing_seen_before() -> None:
     SEEN.clear()
-
-
-def kept(scene: Scene) -> str:
-    return repr([(entry.row, entry.rows, entry.inbox, entry.events) for entry in scene.journal._entries.values()])
-
-
-def assert_no_canary(text: str) -> None:
-    assert not [canary for canary in CANARIES if canary in text]
 
 
 def sealing(*plans: Any, ring: KeyRing = RING, **changes: Any) -> Scene:
@@ -77,11 +69,11 @@ async def test_a_resumed_run_has_every_value_and_the_store_has_none(caplog) -> N
     assert isinstance(outcome, Completed), outcome
     assert outcome.value == Welcome(number="7", pin=PIN)
     assert SEEN[-1] == Approved(by="CANARY-boss", code=PIN)
-    assert_no_canary(kept(scene))
+    assert_no_canary(tables_of(scene))
     assert_no_canary(caplog.text)
     (event,) = await scene.journal.events(scene.only())
     assert json.loads(event.payload) == {"number": "7", "card": "[redacted]", "pin": "[redacted]"}
-    assert "flowx.sealed/1" in kept(scene)
+    assert "flowx.sealed/1" in tables_of(scene)
 
 
 async def test_a_resumed_unwind_gives_the_undo_what_the_step_gave() -> None:
@@ -114,7 +106,7 @@ async def test_a_childs_sealed_output_comes_back_in_its_parent() -> None:
     outcome = await scene.host.outcome(suspended.instance_id)
     assert isinstance(outcome, Completed)
     assert outcome.value == Welcome(number="7", pin=PIN)
-    assert_no_canary(kept(scene))
+    assert_no_canary(tables_of(scene))
 
 
 async def test_a_missing_key_is_one_error_and_the_instance_goes_on_when_it_is_back() -> None:

@@ -34,6 +34,7 @@ from wire import Wire
 from flowx_runtime.journal.contract import JournalUnavailable
 from flowx_runtime.journal.postgres.journal import PostgresJournal
 from flowx_runtime.journal.records import Claimed, Commit, Committed, Filter, Refusal, Refused, State
+from tests.servers import until_it_answers
 
 PATIENCE = timedelta(seconds=0.15)
 FAR = datetime(2999, 1, 1, tzinfo=UTC)
@@ -230,14 +231,6 @@ CALLS = {
     "now": Call(a_parked, lambda j, _: j.now(), heals=True, stands=has_answered),
 }
 each_call = pytest.mark.parametrize("name", CALLS)
-
-
-async def until_it_answers(call: Callable[[], Awaitable[Any]]) -> Any:
-    while True:
-        try:
-            return await call()
-        except JournalUnavailable:
-            continue
 
 
 @each_call

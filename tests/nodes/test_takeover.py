@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import tempfile
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +17,7 @@ from flowx_runtime.journal.postgres.presence import Watching
 from flowx_runtime.journal.records import State
 from tests.journal.wire import Wire
 from tests.nodes.scene import Database, Order, Process, journal_on, node
+from tests.servers import kept_server
 
 LONG = 3600.0
 OFTEN = timedelta(seconds=0.1)
@@ -101,27 +101,24 @@ async def test_a_node_that_lost_its_connection_and_comes_back_keeps_its_instance
 
 
 @pytest.fixture
-def kept_server() -> Iterator[EmbeddedServer]:
-    with tempfile.TemporaryDirectory(prefix="flowx-test-") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        with EmbeddedServer(folder / "db", settings={"fsync": "off"}) as running:
-            yield running
+def server() -> Iterator[EmbeddedServer]:
+    with kept_server() as running:
+        yield running
 
 
 @pytest.mark.slow  # a server of its own that is restarted
-async def test_a_restart_of_the_server_is_nobodys_death(kept_server: EmbeddedServer) -> None:
+async def test_a_restart_of_the_server_is_nobodys_death(server: EmbeddedServer) -> None:
     """Every lock is gone with it. The first node that is back must not take the others for dead."""
-    journal = await journal_on(kept_server.dsn, "flowx")
+    journal = await journal_on(server.dsn, "flowx")
     gone = journal.presence("gone", lambda _: None)
     keeping = asyncio.create_task(gone.keep())
-    database = Database(kept_server.dsn, "flowx")
+    database = Database(server.dsn, "flowx")
     await database.are_present(1)
     keeping.cancel()
     await journal.close()
-    await asyncio.to_thread(kept_server.stop)
-    await asyncio.to_thread(kept_server.start)
-    with psycopg.connect(kept_server.dsn, autocommit=True, options="-c search_path=flowx") as peer:
+    await asyncio.to_thread(server.stop)
+    await asyncio.to_thread(server.start)
+    with psycopg.connect(server.dsn, autocommit=True, options="-c search_path=flowx") as peer:
 
         def looks_around(ttl: str) -> tuple[int, bool]:
             query = "select freed, is_missing from look_around('peer', 1, interval '0', %s::interval)"

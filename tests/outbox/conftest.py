@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -23,12 +21,3 @@ async def postgres(postgres_dsn: str, schema: str) -> AsyncIterator[PostgresJour
 @pytest.fixture(params=["memory", "postgres"])
 def journal(request: pytest.FixtureRequest) -> Journal:
     return MemoryJournal() if request.param == "memory" else request.getfixturevalue("postgres")
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that every user can enter: a server started by root runs as another user."""
-    with tempfile.TemporaryDirectory(prefix="flowx-test-") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        yield folder

@@ -5,39 +5,25 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import tempfile
-from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
 import pytest
 
 from flowx_runtime import PostgresJournal
-from flowx_runtime.journal.contract import JournalUnavailable
 from flowx_runtime.journal.postgres.embedded import EmbeddedServer
 from flowx_runtime.journal.records import Filter, State
+from tests.servers import kept_server, until_it_answers
 from tests.stress.parcels import PARCELS, PLAN, Order, ParcelArrived, node
 
 FLOWS = 20
 
 
-async def until_it_answers(call: Callable[[], Awaitable[Any]]) -> Any:
-    while True:
-        try:
-            return await call()
-        except JournalUnavailable:
-            continue
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[EmbeddedServer]:
-    """One that keeps its data."""
-    with tempfile.TemporaryDirectory(prefix="flowx-test-") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        with EmbeddedServer(folder / "db", settings={"fsync": "off"}) as running:
-            yield running
+    with kept_server() as running:
+        yield running
 
 
 def restart(server: EmbeddedServer) -> None:

@@ -40,24 +40,12 @@ from tests.testing.flows import (
     Approved,
     Late,
     Order,
-    Paid,
     Receipt,
     plan,
 )
+from tests.testing.scenarios import approve_and_pay, to_the_end
 
 LATE, SOON = Receipt(text="late"), Receipt(text="soon")
-
-
-async def to_the_end(host: FlowTestHost) -> None:
-    await host.start(ORDER)
-    await host.advance_until_done()
-
-
-async def approve_and_pay(host: FlowTestHost) -> None:
-    run = await host.start(ORDER)
-    await run.signal(Approved(by="ada"))
-    host.signal_at("PT1M", Paid(amount=3))
-    await host.advance_until_done()
 
 
 async def approve_the_child(host: FlowTestHost) -> None:

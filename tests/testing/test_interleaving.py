@@ -21,6 +21,7 @@ from tests.testing.flows import (
     Paid,
 )
 from tests.testing.planting import plant
+from tests.testing.scenarios import to_the_end, two_nights
 
 
 async def both_at_once(host: FlowTestHost) -> None:
@@ -36,15 +37,6 @@ async def twice_at_once(host: FlowTestHost) -> None:
     host.signal_at("PT1M", Approved(by="ada"), delivery_id="one")
     host.signal_at("PT1M", Approved(by="bea"), delivery_id="two")
     await host.advance_until_done()
-
-
-async def to_the_end(host: FlowTestHost) -> None:
-    await host.start(ORDER)
-    await host.advance_until_done()
-
-
-async def two_nights(host: FlowTestHost) -> None:
-    await host.advance("P2D")
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from flowx_runtime.testing import (
 )
 from tests.testing.flows import APPROVED_TWICE, AT_ONCE, ORDER, Approved, Late
 from tests.testing.planting import plant
+from tests.testing.scenarios import to_the_end
 
 
 def documents() -> TestHostBuilder:
@@ -58,11 +59,6 @@ async def onboard(host: FlowTestHost) -> None:
             national_id="n",
         )
     )
-    await host.advance_until_done()
-
-
-async def run(host: FlowTestHost) -> None:
-    await host.start(ORDER)
     await host.advance_until_done()
 
 
@@ -132,7 +128,7 @@ async def test_a_retry_budget_that_begins_anew_on_takeover_is_found(monkeypatch:
         ("is_retried(retry, row.attempt, error)", "is_retried(retry, made, error)"),
     )
     with pytest.raises(Interrupted, match=r"(?s)killed just .*too much: test\.charge attempt [45]"):
-        await crash_everywhere(flow_host(AT_ONCE).substitute("test.charge", fails(Late)), run)
+        await crash_everywhere(flow_host(AT_ONCE).substitute("test.charge", fails(Late)), to_the_end)
 
 
 async def test_nothing_is_found_where_nothing_is_planted() -> None:
@@ -140,4 +136,4 @@ async def test_nothing_is_found_where_nothing_is_planted() -> None:
     await crash_everywhere(onboarding().with_key_ring(KeyRing({"k": b"k" * 32}, current="k")), onboard)
     await crash_everywhere(documents(), read)
     await crash_everywhere(APPROVED_TWICE, approve)
-    await crash_everywhere(flow_host(AT_ONCE).substitute("test.charge", fails(Late)), run)
+    await crash_everywhere(flow_host(AT_ONCE).substitute("test.charge", fails(Late)), to_the_end)

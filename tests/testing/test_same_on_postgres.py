@@ -28,7 +28,8 @@ from flowx_runtime.testing import FlowTestHost, TestHostBuilder, crash_everywher
 from flowx_runtime.testing.crashes import Crashes, Told
 from flowx_runtime.testing.stores import PostgresSchemas
 from flowx_runtime.testing.surroundings import SURROUNDINGS
-from tests.testing.flows import CHILD, NIGHTLY, ONCE, ORDER, PARENT, RETRIED, TWO_WAITS, Approved, Paid
+from tests.testing.flows import CHILD, NIGHTLY, ONCE, PARENT, RETRIED, TWO_WAITS
+from tests.testing.scenarios import approve_and_pay, to_the_end, two_nights
 
 
 @pytest.fixture(scope="module")
@@ -98,22 +99,6 @@ async def pay(host: FlowTestHost) -> None:
     await host.advance_until_done()
 
 
-async def order(host: FlowTestHost) -> None:
-    await host.start(ORDER)
-    await host.advance_until_done()
-
-
-async def approve_and_pay(host: FlowTestHost) -> None:
-    run = await host.start(ORDER)
-    await run.signal(Approved(by="ada"))
-    host.signal_at("PT1M", Paid(amount=3))
-    await host.advance_until_done()
-
-
-async def two_nights(host: FlowTestHost) -> None:
-    await host.advance("P2D")
-
-
 def _told(told: Told) -> Any:
     return told.traces, [str(write) for write in told.boundaries]
 
@@ -136,10 +121,10 @@ async def killed_on_both(builder: TestHostBuilder, scenario: Any, schemas: Postg
         (ONBOARDING, onboard),
         (ONBOARDING.substitute("welcome.send", fails(DepartmentClosed)), onboard),
         (PAYMENTS, pay),
-        (flow_host(RETRIED), order),
-        (flow_host(ONCE), order),
+        (flow_host(RETRIED), to_the_end),
+        (flow_host(ONCE), to_the_end),
         (flow_host(TWO_WAITS), approve_and_pay),
-        (flow_host(PARENT, CHILD), order),
+        (flow_host(PARENT, CHILD), to_the_end),
         (flow_host(NIGHTLY), two_nights),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
