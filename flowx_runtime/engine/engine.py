@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from random import Random
 from typing import Any, TypeVar
@@ -31,8 +32,9 @@ from flowx_runtime.engine.guards import Guards
 from flowx_runtime.engine.in_flight import LastSteps, finish_steps, may_be_in_flight
 from flowx_runtime.engine.key_ring import KeyMissing, SealBroken
 from flowx_runtime.engine.left_children import may_have_children, stop_children
-from flowx_runtime.engine.live import Live
+from flowx_runtime.engine.live import Live, Sent
 from flowx_runtime.engine.long_history import LongHistories
+from flowx_runtime.engine.redaction import may_hold_secrets
 from flowx_runtime.engine.session import Session
 from flowx_runtime.engine.sub_flow import Children
 from flowx_runtime.engine.unwind import Unwinder
@@ -83,6 +85,8 @@ class Engine:
         self._on_hint = on_hint
         self._detached: set[asyncio.Task[Any]] = set()
         self._held: dict[UUID, float] = {}
+        self._live: dict[UUID, Live] = {}
+        self._arriving: dict[Sent, Any] = {}
         self.long_histories = LongHistories()
         self._children = Children(self, journal=journal, now=clock.now, plan_for=plan_for)
         self._unwinder = Unwinder(
@@ -139,7 +143,7 @@ class Engine:
         """
         assert self._journal is not None
         instance_id = lease.instance_id
-        live = live or Live()
+        live = self._live[instance_id] = live or Live(arriving=self._arriving)
         since = self._held[instance_id] = time.monotonic()
         try:
             unreadable: FlowxError | None = None
@@ -183,7 +187,22 @@ class Engine:
         finally:
             # A run that lost its lease may still be under way when this node has taken the instance up anew.
             if self._held.get(instance_id) is since:
-                del self._held[instance_id]
+                del self._held[instance_id], self._live[instance_id]
+
+    @contextmanager
+    def handing_over(self, instance_id: UUID, delivery_id: str, message: Any) -> Iterator[None]:
+        """Have at hand what is being delivered, for whichever run of this process takes it, now or later."""
+        if not may_hold_secrets(type(message)):  # what is stored of it says all
+            yield
+            return
+        sent = (instance_id, delivery_id)
+        self._arriving[sent] = message
+        try:
+            yield
+        finally:
+            self._arriving.pop(sent, None)
+            if instance_id in self._live:
+                self._live[instance_id].signals[sent] = message
 
     async def _taken_back(self, session: Session, unreadable: FlowxError) -> Ended:
         """Go back with an instance of which something cannot be read, if it is to be cancelled or its time is up.

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from uuid import UUID
 
 Place: TypeAlias = tuple[UUID, str, int]
 """Instance, scope and node."""
+
+Sent: TypeAlias = tuple[UUID, str]
+"""Instance and delivery."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,5 +24,11 @@ class Live:
     results: dict[Place, Any] = field(default_factory=dict)
     undo_values: dict[Place, Any] = field(default_factory=dict)
     """What the undo of a step is given."""
-    signals: dict[tuple[UUID, str], Any] = field(default_factory=dict)
-    """By instance and delivery."""
+    signals: dict[Sent, Any] = field(default_factory=dict)
+    """What was delivered through this process while the run went on."""
+    arriving: Mapping[Sent, Any] = field(default_factory=dict)
+    """What is being delivered through this process at this moment, to whichever instance."""
+
+    def message(self, sent: Sent) -> Any | None:
+        """The very message of a delivery, where this process has it."""
+        return self.signals.get(sent, self.arriving.get(sent))

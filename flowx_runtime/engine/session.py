@@ -255,9 +255,9 @@ class Session:
         return self.documents.restored(contract, text, self.instance_id)
 
     def signal_value(self, contract: type[Any], delivery: Delivery) -> Any:
-        """What was delivered: the very message, where it came in through this run."""
-        key = (self.instance_id, delivery.delivery_id)
-        return self.live.signals[key] if key in self.live.signals else self.restored(contract, delivery.payload)
+        """What was delivered: the very message, where it came in through this process."""
+        message = self.live.message((self.instance_id, delivery.delivery_id))
+        return self.restored(contract, delivery.payload) if message is None else message
 
     def keep_result(self, scope: str, step_id: int, contract: type[Any] | None, value: Any) -> None:
         """Have a result at hand for this run, where its row will say less."""

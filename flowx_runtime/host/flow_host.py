@@ -28,7 +28,6 @@ from flowx_runtime.engine.ended import Ended
 from flowx_runtime.engine.engine import UNREADABLE, Engine
 from flowx_runtime.engine.identity import mint_id, started_id
 from flowx_runtime.engine.key_ring import KeyRing
-from flowx_runtime.engine.live import Live
 from flowx_runtime.engine.observed import observed_call, observed_journal
 from flowx_runtime.engine.replay import Replayed, replay
 from flowx_runtime.engine.session import children_waited_for
@@ -59,6 +58,7 @@ from flowx_runtime.journal.contract import Journal
 from flowx_runtime.journal.pauses import holds, said_of_pause
 from flowx_runtime.journal.presence import Hint
 from flowx_runtime.journal.records import (
+    Claimant,
     Claimed,
     Delivery,
     History,
@@ -162,6 +162,7 @@ class FlowHost:
         # Of two processes of one name, neither must take the other's leases for its own.
         self._owner = f"{owner or f'{socket.gethostname()}/{os.getpid()}'}/{uuid4().hex[:8]}"
         self._lease_ttl = lease_ttl
+        self._claimant = Claimant(self._owner, lease_ttl)
         self._interval = sweep_interval
         self._drain = drain
         self._stopping = asyncio.Event()
@@ -392,25 +393,23 @@ class FlowHost:
         payload = self._documents.stored(type(message), message, checked_id(instance_id))
         delivery = Delivery(delivery_id or uuid4().hex, declared.id, payload)
         async with self._work():
-            refused = await journal.deliver(instance_id, delivery)
-            if refused is not None:
-                raise refusal(instance_id, refused)
-            if not self._plans.versions:  # it can go on with nothing, and would only be in the way of who can
-                self._peers.have_them_look()
-                return
-            claim = await journal.claim(instance_id, owner=self._owner, ttl=self._lease_ttl)
-            if isinstance(claim, Refused):
-                return  # whoever holds it meets the delivery at its next park; a sweep does when a pause is over
-            if not self._is_met(claim.history.instance, declared.id):
-                await journal.release(instance_id, fencing_token=claim.lease.fencing_token)
-                return
-            if not self.can_run(claim):
-                await self._leave_to_peers(claim)
-                return
-            try:
-                await self._proceed(claim, live=Live(signals={(instance_id, delivery.delivery_id): message}))
-            except UNREADABLE as error:  # no fault of the sender's, whose signal is kept
-                await self._set_back(claim, error)
+            with self._engine.handing_over(instance_id, delivery.delivery_id, message):
+                if not self._plans.versions:  # it can go on with nothing, and would only be in the way of who can
+                    answer = await journal.deliver(instance_id, delivery)
+                    self._peers.have_them_look()
+                else:
+                    answer = await journal.deliver(instance_id, delivery, claim_for=self._claimant)
+                if isinstance(answer, Refused):
+                    raise refusal(instance_id, answer)
+                if answer is None:
+                    return  # whoever holds it meets the delivery at its next park; a sweep does when a pause is over
+                if not self.can_run(answer):
+                    await self._leave_to_peers(answer)
+                    return
+                try:
+                    await self._proceed(answer)
+                except UNREADABLE as error:  # no fault of the sender's, whose signal is kept
+                    await self._set_back(answer, error)
 
     async def resume(self, instance_id: UUID) -> Outcome:
         """Go on with an instance now, if nobody else does; gives how it stands then.
@@ -468,10 +467,9 @@ class FlowHost:
             if instance.state in (State.COMPENSATION_FAILED, State.SUSPENDED):
                 await self._refuse_if_paused(instance)
             if instance.state is State.COMPENSATION_FAILED:
-                # Where another was quicker, this one has nothing left to do but to go on.
-                await journal.reopen(instance_id, by)
-                claim = await journal.claim(instance_id, owner=self._owner, ttl=self._lease_ttl)
-                ended = None if isinstance(claim, Refused) else await self._proceed(claim)
+                # Where another was quicker, this one has nothing left to do.
+                reopened = await journal.reopen(instance_id, by, claim_for=self._claimant)
+                ended = await self._proceed(reopened) if isinstance(reopened, Claimed) else None
                 return await self.outcome(instance_id) if ended is None else outcome_of(ended)
             if instance.state is not State.SUSPENDED:
                 raise NothingToRetry(why_nothing_is_retried(instance))
@@ -501,12 +499,12 @@ class FlowHost:
         checked_id(instance_id)
         journal = self._any_journal()
         async with self._work():
-            refused = await journal.request_cancel(instance_id, reason)
-            history = await self.inspect(instance_id)
-            if refused is not None and history.instance.state is not State.CANCELLED:
-                raise refusal(instance_id, refused)
+            answer = await journal.request_cancel(instance_id, reason, claim_for=self._claimant)
+            history = answer.history if isinstance(answer, Claimed) else await self.inspect(instance_id)
+            if isinstance(answer, Refused) and history.instance.state is not State.CANCELLED:
+                raise refusal(instance_id, answer)
             children = children_waited_for(history.instance.waits)
-            await self._go_back_now(instance_id)
+            await self._go_back_now(answer)
             # A parent ends after its children: it may wait for one now that it did not wait for before.
             now = await self.inspect(instance_id)
             for child in dict.fromkeys((*children, *children_waited_for(now.instance.waits))):
@@ -517,21 +515,23 @@ class FlowHost:
         """Cancel a child that its parent waited for; the request may be stored already."""
         journal = self._any_journal()
         history = await journal.read(child)
-        if history is not None and await journal.request_cancel(child, reason) is None:
-            await self._go_back_now(child)
-            for grandchild in children_waited_for(history.instance.waits):
-                await self._cancel_child(grandchild, reason)
-
-    async def _go_back_now(self, instance_id: UUID) -> None:
-        """Go on with an instance that is to be cancelled, unless somebody works on it, who then meets the request."""
-        journal = self._any_journal()
-        claim = await journal.claim(instance_id, owner=self._owner, ttl=self._lease_ttl)
-        if isinstance(claim, Refused):
+        if history is None:
             return
-        if self.can_run(claim):
-            await self._proceed(claim)
+        answer = await journal.request_cancel(child, reason, claim_for=self._claimant)
+        if isinstance(answer, Refused):
+            return
+        await self._go_back_now(answer)
+        for grandchild in children_waited_for(history.instance.waits):
+            await self._cancel_child(grandchild, reason)
+
+    async def _go_back_now(self, answer: Claimed | Refused | None) -> None:
+        """Go on with an instance that is to be cancelled, unless somebody works on it, who then meets the request."""
+        if not isinstance(answer, Claimed):
+            return
+        if self.can_run(answer):
+            await self._proceed(answer)
         else:
-            await self._leave_to_peers(claim)
+            await self._leave_to_peers(answer)
 
     async def _refuse_what_is_not_kept(self, plan: AnyPlan, instance_id: UUID) -> None:
         """Let nothing wait for the end of a pause that will lack then what its steps need."""
@@ -643,13 +643,11 @@ class FlowHost:
         async with self._work(is_new=False):
             await self._proceed(claimed)
 
-    async def _proceed(
-        self, claimed: Claimed, *, caller: Caller | None = None, input: Any = None, live: Live | None = None
-    ) -> Ended | None:
+    async def _proceed(self, claimed: Claimed, *, caller: Caller | None = None, input: Any = None) -> Ended | None:
         """Run an instance, then the parents that its end wakes; gives the instance's own end."""
         instance = claimed.history.instance
         plan = self._plans.exactly(instance.flow_id, instance.flow_version)
-        ended = await self._engine.proceed(plan, claimed.history, claimed.lease, caller=caller, input=input, live=live)
+        ended = await self._engine.proceed(plan, claimed.history, claimed.lease, caller=caller, input=input)
         if self._publishing is not None:
             self._publishing.drain.hint()
         elif self._plans.stages_events(plan):
@@ -788,10 +786,6 @@ class FlowHost:
         if self._documents.is_sealed(stored) and self._documents.is_sealed(mine):
             return bool(self._documents.restored(plan.input, stored, found) == input)
         return shown(stored) == shown(mine)
-
-    @staticmethod
-    def _is_met(instance: InstanceRow, signal_id: str) -> bool:
-        return instance.state is not State.SUSPENDED or any(wait.signal_id == signal_id for wait in instance.waits)
 
 
 def _tell_nobody(_: object) -> None:

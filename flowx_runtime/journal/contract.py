@@ -26,6 +26,7 @@ from flowx_runtime.journal.outbox import Outbox
 from flowx_runtime.journal.pauses import PauseStore
 from flowx_runtime.journal.records import (
     TERMINAL,
+    Claimant,
     Claimed,
     Commit,
     Committed,
@@ -121,29 +122,37 @@ class Journal(OnceStore, Outbox, ScheduleStore, PauseStore, SetbackStore, Protoc
         """Give a lease up. A superseded token releases nothing."""
         ...
 
-    async def deliver(self, instance_id: UUID, delivery: Delivery) -> Refused | None:
+    async def deliver(
+        self, instance_id: UUID, delivery: Delivery, *, claim_for: Claimant | None = None
+    ) -> Claimed | Refused | None:
         """Accept a signal for an instance, before, during or after its wait opens.
 
         The same delivery id twice is one delivery. Refused with `INSTANCE_TERMINAL` or `UNKNOWN_INSTANCE`.
-        Accepting takes no lease: the caller claims the instance afterwards if it is parked. If it does not, because
-        it died or cannot run the flow, `claim_due` gives the instance out.
+
+        With `claim_for` the instance is claimed in the same atomic step, so that no sweep takes it up in between;
+        `None` all the same where it is held, paused, or parked at waits that nothing has met. Whom nobody claims,
+        `claim_due` gives out once a wait is met.
         """
         ...
 
-    async def request_cancel(self, instance_id: UUID, reason: str) -> Refused | None:
-        """Record that an instance is to be cancelled; the first reason stays. Takes no lease.
+    async def request_cancel(
+        self, instance_id: UUID, reason: str, *, claim_for: Claimant | None = None
+    ) -> Claimed | Refused | None:
+        """Record that an instance is to be cancelled; the first reason stays.
 
         Every commit that is written from then on answers with the reason, and every history has it. A parked
-        instance, or one that parks without having known, is given out by `claim_due`. Refused with
-        `INSTANCE_TERMINAL` or `UNKNOWN_INSTANCE`.
+        instance, or one that parks without having known, is given out by `claim_due`, unless it is claimed at once,
+        as by `deliver`. Refused with `INSTANCE_TERMINAL` or `UNKNOWN_INSTANCE`.
         """
         ...
 
-    async def reopen(self, instance_id: UUID, by: str) -> Refused | None:
+    async def reopen(
+        self, instance_id: UUID, by: str, *, claim_for: Claimant | None = None
+    ) -> Claimed | Refused | None:
         """Have an instance that ended CompensationFailed go back once more: it is Compensating again.
 
-        A row says so, with who wanted it. The fence rises, and nobody holds a lease: the caller claims the instance
-        afterwards; if it does not, `claim_abandoned` gives it out. Refused with `NOT_NEEDED` where it has not ended,
+        A row says so, with who wanted it. The fence rises, and nobody holds a lease: `claim_abandoned` gives the
+        instance out, unless it is claimed at once, as by `deliver`. Refused with `NOT_NEEDED` where it has not ended,
         `INSTANCE_TERMINAL` where it ended otherwise, or `UNKNOWN_INSTANCE`.
         """
         ...

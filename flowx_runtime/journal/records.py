@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final
 from uuid import UUID
@@ -199,6 +199,14 @@ class Lease:
     owner: str
     fencing_token: int
     expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Claimant:
+    """Who is to hold an instance, and for how long at first."""
+
+    owner: str
+    ttl: timedelta
 
 
 @dataclass(frozen=True, slots=True)

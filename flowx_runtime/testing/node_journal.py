@@ -19,6 +19,7 @@ from uuid import UUID
 from flowx_runtime.journal.contract import Journal, StepTransaction
 from flowx_runtime.journal.once import OnceRecord
 from flowx_runtime.journal.records import (
+    Claimant,
     Claimed,
     Commit,
     Committed,
@@ -94,14 +95,16 @@ class NodeJournal:
         if self._node.tokens.get(instance_id) == fencing_token:
             del self._node.tokens[instance_id]
 
-    async def deliver(self, instance_id: UUID, delivery: Delivery) -> Refused | None:
-        refused = await self._write(
-            f"delivery of {delivery.signal_id}", lambda: self._store.deliver(instance_id, delivery)
+    async def deliver(
+        self, instance_id: UUID, delivery: Delivery, *, claim_for: Claimant | None = None
+    ) -> Claimed | Refused | None:
+        answer = await self._write(
+            f"delivery of {delivery.signal_id}",
+            lambda: self._store.deliver(instance_id, delivery, claim_for=_for_ever(claim_for)),
         )
-        if refused is None:
+        if not isinstance(answer, Refused):
             self._ledger.deliver(instance_id, delivery.delivery_id, delivery.signal_id)
-        await self._after()
-        return refused
+        return await self._after_claim(answer)
 
     async def record_once(
         self, instance_id: UUID, records: Sequence[OnceRecord], *, fencing_token: int
@@ -113,11 +116,21 @@ class NodeJournal:
         await self._after()
         return refused
 
-    async def request_cancel(self, instance_id: UUID, reason: str) -> Refused | None:
-        refused = await self._write("request to cancel", lambda: self._store.request_cancel(instance_id, reason))
+    async def request_cancel(
+        self, instance_id: UUID, reason: str, *, claim_for: Claimant | None = None
+    ) -> Claimed | Refused | None:
+        answer = await self._write(
+            "request to cancel",
+            lambda: self._store.request_cancel(instance_id, reason, claim_for=_for_ever(claim_for)),
+        )
         self._ledger.ask_to_cancel()
-        await self._after()
-        return refused
+        return await self._after_claim(answer)
+
+    async def reopen(
+        self, instance_id: UUID, by: str, *, claim_for: Claimant | None = None
+    ) -> Claimed | Refused | None:
+        answer = await self._read(lambda: self._store.reopen(instance_id, by, claim_for=_for_ever(claim_for)))
+        return await self._after_claim(answer)
 
     async def read(self, instance_id: UUID) -> History | None:
         history = await self._read(lambda: self._store.read(instance_id))
@@ -146,6 +159,12 @@ class NodeJournal:
         if node.interrupts.kills(boundary, is_done=True):
             node.kill(f"killed just after {boundary}")
         return answer
+
+    async def _after_claim(self, answer: Claimed | Refused | None) -> Claimed | Refused | None:
+        """Go on once a write has been noted that may have claimed the instance."""
+        found = self._claimed(answer) if isinstance(answer, Claimed) else answer
+        await self._after()
+        return found
 
     async def _after(self) -> None:
         """Go on once a write has been noted; a node that died of it does not."""
@@ -221,6 +240,10 @@ class _NodeTransaction:
         if isinstance(answer, Committed):
             self.committed = commit
         return answer
+
+
+def _for_ever(claimant: Claimant | None) -> Claimant | None:
+    return None if claimant is None else replace(claimant, ttl=_NEVER)
 
 
 def _said(commit: Commit) -> str:

@@ -143,13 +143,13 @@ async def test_an_inline_child_costs_its_start_and_its_steps(node: Node) -> None
     assert await statements(node, *family()) == 2 + 4 + 1 + 1
 
 
-async def test_a_signal_that_wakes_is_one_statement_and_the_claim_with_its_history_another(node: Node) -> None:
+async def test_a_signal_that_wakes_is_one_statement_together_with_the_claim_and_its_history(node: Node) -> None:
     host = node.host(plan(step(0, "a"), AwaitSignal(1, "approval", APPROVED, DAY), plain(2, "b")))
     parked = await node.run(host)
     node.sent.clear()
     await host.signal(parked, Approved(by="ada"))
     # then the row of the wait, and b with the end
-    assert len(node.sent) == 2 + 2
+    assert len(node.sent) == 1 + 2
 
 
 async def test_a_sweep_claims_all_that_is_due_with_their_histories_in_one_statement(node: Node) -> None:

@@ -32,6 +32,7 @@ from secret_plans import (
     Person,
     application,
     assert_no_canary,
+    open_account,
     secret_plan,
 )
 from typing_extensions import TypedDict
@@ -68,6 +69,35 @@ async def test_no_canary_is_in_any_record_log_or_error_while_steps_see_the_value
     assert_no_canary(tables_of(scene))
     assert_no_canary(caplog.text)
     assert "opening for [redacted]" in caplog.text
+
+
+async def test_a_run_that_is_under_way_has_a_message_as_it_was_sent() -> None:
+    scene = Scene(secret_plan())
+
+    async def is_answered_at_once(request: Any, ctx: Any) -> Account:
+        await scene.host.signal(ctx.instance_id, Approved(by="CANARY-boss", code=PIN))
+        return await open_account(request, ctx)
+
+    scene.new_host(substitutes={"account.open": is_answered_at_once})
+    await scene.host.run("account.open", application())
+    assert [seen for seen in SEEN if isinstance(seen, Approved)] == [Approved(by="CANARY-boss", code=PIN)]
+    assert await scene.state() is State.COMPLETED
+    assert_no_canary(tables_of(scene))
+
+
+async def test_whoever_on_this_node_takes_a_message_while_it_is_being_sent_has_it_as_it_is() -> None:
+    scene = Scene(secret_plan())
+    suspended = await scene.host.run("account.open", application())
+    deliver = scene.journal.deliver
+
+    async def deliver_and_lose_the_race(instance_id: UUID, delivery: Any, **terms: Any) -> Any:
+        await deliver(instance_id, delivery)
+        await scene.host.sweep_once()
+
+    scene.journal.deliver = deliver_and_lose_the_race  # type: ignore[method-assign]
+    await scene.host.signal(suspended.instance_id, Approved(by="CANARY-boss", code=PIN))
+    assert [seen for seen in SEEN if isinstance(seen, Approved)] == [Approved(by="CANARY-boss", code=PIN)]
+    assert await scene.state() is State.COMPLETED
 
 
 async def test_an_exceptions_text_and_traceback_are_redacted_by_everything_in_sight(caplog) -> None:

@@ -38,6 +38,7 @@ from flowx_runtime.journal.records import (
     REOPENED,
     TERMINAL,
     Captured,
+    Claimant,
     Claimed,
     Commit,
     Committed,
@@ -855,6 +856,127 @@ async def only_what_ended_with_a_failed_undo_is_reopened(journal: Journal) -> No
         before = await history(journal, open_one)
         assert await reopen_refused(journal, open_one) is Refusal.NOT_NEEDED
         assert await history(journal, open_one) == before
+
+
+# Claiming what has just been told something
+
+B = Claimant("b", LONG)
+
+
+@check
+async def who_delivers_to_a_parked_instance_may_claim_it_in_the_same_step(journal: Journal) -> None:
+    one = await parked(journal, wait("paid"))
+    several = await parked(journal, wait("other", step_id=1), wait("paid", step_id=2))
+    for instance_id in (one, several):
+        given = await journal.deliver(instance_id, delivery(), claim_for=B)
+        assert isinstance(given, Claimed)
+        assert (given.lease.owner, given.lease.fencing_token, given.history.instance.fence) == ("b", 2, 2)
+        assert [d.delivery_id for d in given.history.inbox] == ["d-1"]
+        assert given.history == await journal.read(instance_id)
+        assert await journal.live_leases(instance_id) == 1
+    assert await due(journal, NOON - SECOND) == []
+
+
+@check
+async def a_delivery_that_meets_no_wait_claims_nothing(journal: Journal) -> None:
+    instance_id = await parked(journal, wait("paid"))
+    before = await history(journal, instance_id)
+    assert await journal.deliver(instance_id, delivery(signal_id="shipped"), claim_for=B) is None
+    assert await journal.live_leases(instance_id) == 0
+    assert (await history(journal, instance_id)).instance.fence == before.instance.fence
+
+
+@check
+async def a_delivery_to_what_somebody_works_on_claims_nothing(journal: Journal) -> None:
+    instance_id = await started(journal, owner="b")
+    assert await journal.deliver(instance_id, delivery(), claim_for=B) is None
+    assert (await history(journal, instance_id)).instance.fence == 1
+    park = Commit(instance_id, 1, state=State.SUSPENDED, waits=(wait("paid"),))
+    assert await refused(journal, park) is Refusal.SIGNAL_ARRIVED
+
+
+@check
+async def a_delivery_that_comes_again_claims_only_what_has_not_gone_on(journal: Journal) -> None:
+    instance_id = await parked(journal, wait("paid"))
+    assert await journal.deliver(instance_id, delivery()) is None
+    given = await journal.deliver(instance_id, delivery(), claim_for=B)
+    assert isinstance(given, Claimed)
+    assert len(given.history.inbox) == 1
+    token = given.lease.fencing_token
+    park = Commit(
+        instance_id,
+        token,
+        rows=(row(),),
+        taken_deliveries=("d-1",),
+        state=State.SUSPENDED,
+        waits=(wait("paid", step_id=2),),
+        release_lease=True,
+    )
+    await done(journal, park)
+    assert await journal.deliver(instance_id, delivery(), claim_for=B) is None
+    assert await journal.live_leases(instance_id) == 0
+
+
+@check
+async def what_has_ended_is_told_nothing_and_claimed_by_nobody(journal: Journal) -> None:
+    for instance_id, reason in (
+        (await ended(journal), Refusal.INSTANCE_TERMINAL),
+        (uuid4(), Refusal.UNKNOWN_INSTANCE),
+    ):
+        for answer in (
+            await journal.deliver(instance_id, delivery(), claim_for=B),
+            await journal.request_cancel(instance_id, "r", claim_for=B),
+            await journal.reopen(instance_id, "ada", claim_for=B),
+        ):
+            assert isinstance(answer, Refused)
+            assert answer.reason is reason
+
+
+@check
+async def who_asks_to_cancel_may_claim_what_nobody_works_on(journal: Journal) -> None:
+    waiting, left = await parked(journal), await started(journal, ttl=OVER)
+    for instance_id in (waiting, left):
+        given = await journal.request_cancel(instance_id, "customer left", claim_for=B)
+        assert isinstance(given, Claimed)
+        assert (given.lease.owner, given.history.instance.cancel_reason) == ("b", "customer left")
+    at_work = await started(journal)
+    assert await journal.request_cancel(at_work, "customer left", claim_for=B) is None
+    assert (await done(journal, Commit(at_work, 1, rows=(row(),)))).cancel_reason == "customer left"
+
+
+@check
+async def who_reopens_an_instance_may_claim_it_in_the_same_step(journal: Journal) -> None:
+    instance_id = await ended(journal, State.COMPENSATION_FAILED)
+    given = await journal.reopen(instance_id, "ada", claim_for=B)
+    assert isinstance(given, Claimed)
+    assert (given.lease.owner, given.history.instance.state) == ("b", State.COMPENSATING)
+    assert [each.name for each in given.history.rows] == ["ada"]
+    assert await abandoned(journal) == []
+
+
+@check
+async def of_many_who_deliver_at_once_one_claims(journal: Journal) -> None:
+    instance_id = await parked(journal, wait("paid"))
+    claimants = [Claimant(f"n{n}", LONG) for n in range(8)]
+    answers = await asyncio.gather(
+        *(journal.deliver(instance_id, delivery(f"d-{n}"), claim_for=each) for n, each in enumerate(claimants))
+    )
+    assert sum(isinstance(answer, Claimed) for answer in answers) == 1
+    assert answers.count(None) == len(claimants) - 1
+
+
+@check
+async def no_sweep_comes_between_a_delivery_and_its_claim(journal: Journal) -> None:
+    instances = [await parked(journal, wait("paid")) for _ in range(20)]
+
+    async def sweep() -> list[UUID]:
+        return [instance_id for _ in range(10) for instance_id in await due(journal, NOON - SECOND)]
+
+    *answers, swept = await asyncio.gather(
+        *(journal.deliver(instance_id, delivery(), claim_for=B) for instance_id in instances), sweep()
+    )
+    assert swept == []
+    assert all(isinstance(answer, Claimed) for answer in answers)
 
 
 # Retention

@@ -26,7 +26,7 @@ from journal_scene import (
 
 from flowx_runtime.journal.contract import Journal
 from flowx_runtime.journal.pauses import EVERY_FLOW
-from flowx_runtime.journal.records import Commit, Refusal, State
+from flowx_runtime.journal.records import Claimant, Commit, Refusal, State
 
 LATER = NOON + timedelta(days=1)
 ALL_PLANS = [("shop.order", "1.0"), ("shop.refund", "1.0")]
@@ -69,6 +69,18 @@ async def a_signal_for_a_paused_flow_is_kept_and_given_out_when_the_pause_is_ove
     await journal.unpause("shop.order")
     assert await due(journal, NOON - timedelta(days=1)) == [held]
     assert [each.delivery_id for each in (await history(journal, held)).inbox] == ["d-1"]
+
+
+@check
+async def what_is_paused_is_claimed_by_nobody_who_tells_it_something(journal: Journal) -> None:
+    held, failed = await parked(journal), await ended(journal, State.COMPENSATION_FAILED)
+    await journal.pause("shop.order")
+    b = Claimant("b", LONG)
+    assert await journal.deliver(held, delivery(), claim_for=b) is None
+    assert await journal.request_cancel(held, "r", claim_for=b) is None
+    assert await journal.reopen(failed, "ada", claim_for=b) is None
+    await journal.unpause("shop.order")
+    assert [*await due(journal, NOON - timedelta(days=1)), *await abandoned(journal)] == [held, failed]
 
 
 @check

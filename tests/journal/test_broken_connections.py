@@ -33,7 +33,7 @@ from wire import Wire
 
 from flowx_runtime.journal.contract import JournalUnavailable
 from flowx_runtime.journal.postgres.journal import PostgresJournal
-from flowx_runtime.journal.records import Claimed, Commit, Committed, Filter, Refusal, Refused, State
+from flowx_runtime.journal.records import Claimant, Claimed, Commit, Committed, Filter, Refusal, Refused, State
 from tests.servers import until_it_answers
 
 PATIENCE = timedelta(seconds=0.15)
@@ -161,6 +161,11 @@ async def is_delivered_once(journal: PostgresJournal, instance_id: UUID, answer:
     assert [kept.delivery_id for kept in (await history(journal, instance_id)).inbox] == ["d-1"]
 
 
+async def is_delivered_once_and_goes_on(journal: PostgresJournal, instance_id: UUID, answer: Any) -> None:
+    assert [kept.delivery_id for kept in (await history(journal, instance_id)).inbox] == ["d-1"]
+    await goes_on(journal, instance_id, answer)
+
+
 async def is_to_be_cancelled(journal: PostgresJournal, instance_id: UUID, answer: Any) -> None:
     assert (await history(journal, instance_id)).instance.cancel_reason == "enough"
 
@@ -195,6 +200,7 @@ async def mark_published(journal: PostgresJournal, instance_id: UUID) -> Any:
     return await journal.mark_published(instance_id, [each.event_id for each in staged]) or "done"
 
 
+B = Claimant("b", OVER)
 PARK = {"state": State.SUSPENDED, "waits": (wait(),), "release_lease": True}
 PARK_ON_TWO = PARK | {"waits": (wait(), wait("other", step_id=2))}
 END = {"state": State.COMPLETED, "output": "7", "release_lease": True}
@@ -219,7 +225,16 @@ CALLS = {
     "renew": Call(a_running, lambda j, i: j.renew([i], owner="a", ttl=LONG), heals=True, stands=has_answered),
     "release": Call(a_running, lambda j, i: j.release(i, fencing_token=1), heals=True, stands=is_claimable),
     "deliver": Call(a_parked, lambda j, i: j.deliver(i, delivery()), heals=True, stands=is_delivered_once),
+    "deliver and claim": Call(
+        a_parked, lambda j, i: j.deliver(i, delivery(), claim_for=B), heals=True, stands=is_delivered_once_and_goes_on
+    ),
     "request_cancel": Call(a_parked, lambda j, i: j.request_cancel(i, "enough"), heals=True, stands=is_to_be_cancelled),
+    "cancel and claim": Call(
+        a_parked, lambda j, i: j.request_cancel(i, "enough", claim_for=B), heals=True, stands=goes_on
+    ),
+    "reopen and claim": Call(
+        an_undo_that_failed, lambda j, i: j.reopen(i, "ada", claim_for=B), heals=False, stands=is_reopened_once
+    ),
     "reopen": Call(an_undo_that_failed, lambda j, i: j.reopen(i, "ada"), heals=False, stands=is_reopened_once),
     "prune": Call(an_ended, lambda j, _: j.prune(older_than=FAR), heals=False, stands=is_gone),
     "read": Call(a_parked, lambda j, i: j.read(i), heals=True, stands=has_answered),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -88,11 +89,28 @@ class OverwritesARow(MemoryJournal):
 class ForgetsTakenDeliveries(MemoryJournal):
     """Takes the same delivery again once it was consumed."""
 
-    async def deliver(self, instance_id: UUID, delivery: Delivery) -> Refused | None:
+    async def deliver(self, instance_id: UUID, delivery: Delivery, **terms: Any) -> Claimed | Refused | None:
         entry = self._entries.get(instance_id)
         if entry is not None and delivery.delivery_id in entry.taken:
             entry.taken.discard(delivery.delivery_id)
-        return await super().deliver(instance_id, delivery)
+        return await super().deliver(instance_id, delivery, **terms)
+
+
+class ClaimsWhateverWasToldSomething(MemoryJournal):
+    """Gives an instance to whoever delivers to it, whether it waits for that or not."""
+
+    def _claimed_after(self, entry: Any, claimant: Any) -> Claimed | None:
+        return None if claimant is None else self._acquire(entry, claimant.owner, claimant.ttl)
+
+
+class LeavesWhatWasToldToTheSweeps(MemoryJournal):
+    """Accepts a delivery and then claims, which are two steps."""
+
+    async def deliver(self, instance_id: UUID, delivery: Delivery, **terms: Any) -> Claimed | Refused | None:
+        answer = await super().deliver(instance_id, delivery)
+        await asyncio.sleep(0)
+        entry = self._entries.get(instance_id)
+        return answer or (None if entry is None else self._claimed_after(entry, terms.get("claim_for")))
 
 
 class WakesTheUndue(MemoryJournal):
@@ -139,8 +157,8 @@ class ParksOverACancel(MemoryJournal):
 class ReopensUnderTheOldFence(MemoryJournal):
     """Lets whoever ended an instance write to it again once it is reopened."""
 
-    async def reopen(self, instance_id: UUID, by: str) -> Refused | None:
-        answer = await super().reopen(instance_id, by)
+    async def reopen(self, instance_id: UUID, by: str, **terms: Any) -> Claimed | Refused | None:
+        answer = await super().reopen(instance_id, by, **terms)
         if answer is None:
             entry = self._entries[instance_id]
             entry.row = replace(entry.row, fence=entry.row.fence - 1)
@@ -150,11 +168,11 @@ class ReopensUnderTheOldFence(MemoryJournal):
 class ReopensWhateverEnded(MemoryJournal):
     """Lets an instance that failed go back although nothing of it is left to undo."""
 
-    async def reopen(self, instance_id: UUID, by: str) -> Refused | None:
+    async def reopen(self, instance_id: UUID, by: str, **terms: Any) -> Claimed | Refused | None:
         entry = self._entries.get(instance_id)
         if entry is not None and entry.row.state.is_terminal:
             entry.row = replace(entry.row, state=State.COMPENSATION_FAILED)
-        return await super().reopen(instance_id, by)
+        return await super().reopen(instance_id, by, **terms)
 
 
 class PrunesWhatIsUnpublished(MemoryJournal):
@@ -255,8 +273,8 @@ class WakesWhatIsPaused(MemoryJournal):
 class ForgetsWhatCameWhilePaused(MemoryJournal):
     """Takes a delivery for a paused flow as met."""
 
-    async def deliver(self, instance_id: UUID, delivery: Delivery) -> Refused | None:
-        answer = await super().deliver(instance_id, delivery)
+    async def deliver(self, instance_id: UUID, delivery: Delivery, **terms: Any) -> Claimed | Refused | None:
+        answer = await super().deliver(instance_id, delivery, **terms)
         entry = self._entries.get(instance_id)
         if entry is not None and self._is_paused(entry.row):
             entry.signalled = False
@@ -311,6 +329,11 @@ FAULTS = [
     (WritesBeforeItRefuses, "a_refused_commit_writes_nothing"),
     (OverwritesARow, "a_repeated_key_is_refused_not_overwritten"),
     (ForgetsTakenDeliveries, "the_same_delivery_id_is_one_delivery"),
+    (ClaimsWhateverWasToldSomething, "a_delivery_that_meets_no_wait_claims_nothing"),
+    (ClaimsWhateverWasToldSomething, "a_delivery_to_what_somebody_works_on_claims_nothing"),
+    (ClaimsWhateverWasToldSomething, "of_many_who_deliver_at_once_one_claims"),
+    (ClaimsWhateverWasToldSomething, "what_is_paused_is_claimed_by_nobody_who_tells_it_something"),
+    (LeavesWhatWasToldToTheSweeps, "no_sweep_comes_between_a_delivery_and_its_claim"),
     (WakesTheUndue, "only_due_instances_are_claimed_longest_due_first"),
     (KeepsTheLeaseWhenParking, "parking_keeps_the_waits_and_releases_the_lease"),
     (StartsEveryTime, "starting_again_gives_the_first_instance_and_no_lease"),

@@ -21,6 +21,7 @@ from flowx_runtime.journal.records import (
     REOPENED,
     REOPENED_SCOPE,
     TERMINAL,
+    Claimant,
     Claimed,
     Commit,
     Committed,
@@ -169,13 +170,17 @@ class MemoryJournal(MemoryOnce, MemoryOutbox, MemorySchedules, MemoryPauses, Mem
         if entry is not None and entry.lease.fencing_token == fencing_token:
             self._release(entry)
 
-    async def deliver(self, instance_id: UUID, delivery: Delivery) -> Refused | None:
+    async def deliver(
+        self, instance_id: UUID, delivery: Delivery, *, claim_for: Claimant | None = None
+    ) -> Claimed | Refused | None:
         entry = self._entries.get(instance_id)
         if entry is None:
             return Refused(Refusal.UNKNOWN_INSTANCE)
-        return self._accept(entry, delivery)
+        return self._accept(entry, delivery) or self._claimed_after(entry, claim_for)
 
-    async def request_cancel(self, instance_id: UUID, reason: str) -> Refused | None:
+    async def request_cancel(
+        self, instance_id: UUID, reason: str, *, claim_for: Claimant | None = None
+    ) -> Claimed | Refused | None:
         entry = self._entries.get(instance_id)
         if entry is None:
             return Refused(Refusal.UNKNOWN_INSTANCE)
@@ -184,9 +189,11 @@ class MemoryJournal(MemoryOnce, MemoryOutbox, MemorySchedules, MemoryPauses, Mem
         if entry.row.cancel_reason is None:
             entry.row = replace(entry.row, cancel_reason=reason)
         entry.signalled = entry.signalled or entry.row.state is State.SUSPENDED
-        return None
+        return self._claimed_after(entry, claim_for)
 
-    async def reopen(self, instance_id: UUID, by: str) -> Refused | None:
+    async def reopen(
+        self, instance_id: UUID, by: str, *, claim_for: Claimant | None = None
+    ) -> Claimed | Refused | None:
         entry = self._entries.get(instance_id)
         if entry is None:
             return Refused(Refusal.UNKNOWN_INSTANCE)
@@ -198,7 +205,7 @@ class MemoryJournal(MemoryOnce, MemoryOutbox, MemorySchedules, MemoryPauses, Mem
         entry.keys.add((said.scope, said.step_id, said.attempt))
         entry.rows.append(replace(said, sequence=len(entry.rows) + 1, committed_at=now))
         entry.row = replace(entry.row, state=State.COMPENSATING, fence=entry.row.fence + 1, updated_at=now)
-        return None
+        return self._claimed_after(entry, claim_for)
 
     async def prune(self, *, older_than: datetime, states: Collection[State] = TERMINAL, batch: int = 1000) -> Pruned:
         aware(older_than)
@@ -277,6 +284,14 @@ class MemoryJournal(MemoryOnce, MemoryOutbox, MemorySchedules, MemoryPauses, Mem
         entry.lease = Lease(entry.row.instance_id, owner, token, self._clock() + ttl)
         entry.row = replace(entry.row, fence=token)
         return Claimed(entry.lease, entry.history())
+
+    def _claimed_after(self, entry: _Entry, claimant: Claimant | None) -> Claimed | None:
+        """Claimed by who has just said something to it, if it may go on."""
+        row = entry.row
+        may_go_on = entry.signalled if row.state is State.SUSPENDED else not row.state.is_terminal
+        if claimant is None or not may_go_on or self._is_paused(row) or self._is_live(entry.lease):
+            return None
+        return self._acquire(entry, claimant.owner, claimant.ttl)
 
     def _release(self, entry: _Entry) -> None:
         if self._is_live(entry.lease):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from flowx_runtime.journal.contract import JournalUnavailable
@@ -34,6 +34,7 @@ from flowx_runtime.journal.postgres.setbacks import PostgresSetbacks
 from flowx_runtime.journal.postgres.transaction import PostgresStepTransaction, read_answer, step_transaction
 from flowx_runtime.journal.records import (
     TERMINAL,
+    Claimant,
     Claimed,
     Commit,
     Committed,
@@ -187,17 +188,20 @@ class PostgresJournal(
     async def release(self, instance_id: UUID, *, fencing_token: int) -> None:
         await self._one("release", [instance_id, fencing_token])
 
-    async def deliver(self, instance_id: UUID, delivery: Delivery) -> Refused | None:
-        (refusal,) = await self._one("deliver", [instance_id, delivery_document(delivery)])
-        return None if refusal is None else Refused(Refusal(refusal))
+    async def deliver(
+        self, instance_id: UUID, delivery: Delivery, *, claim_for: Claimant | None = None
+    ) -> Claimed | Refused | None:
+        return await self._claim_after(self._one, "deliver", instance_id, delivery_document(delivery), claim_for)
 
-    async def request_cancel(self, instance_id: UUID, reason: str) -> Refused | None:
-        (refusal,) = await self._one("request_cancel", [instance_id, storable(reason)])
-        return None if refusal is None else Refused(Refusal(refusal))
+    async def request_cancel(
+        self, instance_id: UUID, reason: str, *, claim_for: Claimant | None = None
+    ) -> Claimed | Refused | None:
+        return await self._claim_after(self._one, "request_cancel", instance_id, storable(reason), claim_for)
 
-    async def reopen(self, instance_id: UUID, by: str) -> Refused | None:
-        (refusal,) = await self._fetched("reopen", [instance_id, storable(by)])
-        return None if refusal is None else Refused(Refusal(refusal))
+    async def reopen(
+        self, instance_id: UUID, by: str, *, claim_for: Claimant | None = None
+    ) -> Claimed | Refused | None:
+        return await self._claim_after(self._fetched, "reopen", instance_id, storable(by), claim_for)
 
     async def prune(self, *, older_than: datetime, states: Collection[State] = TERMINAL, batch: int = 1000) -> Pruned:
         total = (0, 0, 0, 0)
@@ -246,6 +250,23 @@ class PostgresJournal(
         """A step's own statements and its row as one; see `flowx_runtime.journal.contract.Transactional`."""
         return step_transaction(self._steps, self._sql["commit"])
 
+    async def _claim_after(
+        self, send: _Send, name: str, instance_id: UUID, said: str, claimant: Claimant | None
+    ) -> Claimed | Refused | None:
+        """Say something to an instance and, if it may go on then, claim it.
+
+        Of one that is sent twice, the second finds the instance held where the first was carried out: what was said
+        counts once, and the instance goes on when that lease has run out.
+        """
+        if claimant is None:
+            (refusal,) = await send(name, [instance_id, said])
+            return None if refusal is None else Refused(Refusal(refusal))
+        parameters = [instance_id, said, instance_id, claimant.owner, claimant.ttl]
+        refusal, token, expires_at, history = await send(f"{name}_and_claim", parameters)
+        if refusal is not None:
+            return Refused(Refusal(refusal))
+        return None if token is None else _claimed(claimant.owner, token, expires_at, history)
+
     async def _one(self, name: str, parameters: Sequence[Any]) -> tuple[Any, ...]:
         """The row of a statement that may be carried out twice."""
         (row,) = await self._connections.ask(self._sql[name], parameters)
@@ -255,6 +276,8 @@ class PostgresJournal(
         (row,) = await self._connections.fetch(self._sql[name], parameters)
         return row
 
+
+_Send: TypeAlias = Callable[[str, Sequence[Any]], Awaitable[tuple[Any, ...]]]
 
 _migrate = migrate  # `open` has a parameter of that name
 

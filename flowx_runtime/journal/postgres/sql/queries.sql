@@ -89,6 +89,10 @@ select {schema}.release(%s, %s);
 -- Locks the instance row, which a parking commit locks as well.
 select {schema}.deliver(%s, %s);
 
+-- name: deliver_and_claim
+-- Likewise.
+select c.* from {schema}.deliver(%s, %s) w(refusal), {schema}.claim_after(w.refusal, %s, %s, %s) c;
+
 -- name: read
 -- Locks nothing.
 select {schema}.history(%s);
@@ -127,9 +131,17 @@ select w.*, p.paused from {schema}.write_group_and_look(%s, %s, %s) w, {schema}.
 -- Locks the instance row, which a parking commit locks as well.
 select {schema}.request_cancel(%s, %s);
 
+-- name: request_cancel_and_claim
+-- Likewise.
+select c.* from {schema}.request_cancel(%s, %s) w(refusal), {schema}.claim_after(w.refusal, %s, %s, %s) c;
+
 -- name: reopen
 -- Locks the instance row.
 select {schema}.reopen(%s, %s);
+
+-- name: reopen_and_claim
+-- Likewise.
+select c.* from {schema}.reopen(%s, %s) w(refusal), {schema}.claim_after(w.refusal, %s, %s, %s) c;
 
 -- name: mark_published
 -- Locks the events.
