@@ -40,7 +40,7 @@ from flowx_runtime.engine.sub_flow import Children
 from flowx_runtime.engine.unwind import Unwinder
 from flowx_runtime.engine.walker import Walker
 from flowx_runtime.journal.contract import Journal, JournalUnavailable
-from flowx_runtime.journal.records import History, Lease, StagedEvent, State, StoredError
+from flowx_runtime.journal.records import History, InstanceRow, Lease, StagedEvent, State, StoredError
 from flowx_runtime.plan.plan import Plan
 from flowx_runtime.telemetry.contract import FlowFacts, FlowRest, Telemetry
 
@@ -66,7 +66,6 @@ class Engine:
         lease_ttl: timedelta,
         pause: Pause = pause_for_real,
         random: Random | None = None,
-        on_hint: Callable[[], None] = lambda: None,
         documents: Documents | None = None,
         timers: Timers | None = None,
         application: str = "",
@@ -82,7 +81,8 @@ class Engine:
         self._guards = Guards(capabilities, timers)
         self._pause = pause
         self._random = random or Random()
-        self._on_hint = on_hint
+        self.on_hint: Callable[[], None] = lambda: None
+        """Takes what `hint` says."""
         self._detached: set[asyncio.Task[Any]] = set()
         self._held: dict[UUID, float] = {}
         self._live: dict[UUID, Live] = {}
@@ -204,6 +204,13 @@ class Engine:
             if instance_id in self._live:
                 self._live[instance_id].signals[sent] = message
 
+    def tell_parked(self, plan: Plan[Any, Any], instance: InstanceRow) -> None:
+        """Report the first pass over an instance that was made parked: there was nothing to walk."""
+        if self._telemetry is not None:
+            facts = FlowFacts(plan.flow_id, plan.version, plan.profile.value, instance.instance_id, instance.tenant_id)
+            with self._telemetry.going_on(facts) as tell:
+                tell(FlowRest(instance.state, timedelta(0), None, None))
+
     async def _taken_back(self, session: Session, unreadable: FlowxError) -> Ended:
         """Go back with an instance of which something cannot be read, if it is to be cancelled or its time is up.
 
@@ -272,7 +279,7 @@ class Engine:
 
     def hint(self) -> None:
         """Say that there may be work for whoever looks for it."""
-        self._on_hint()
+        self.on_hint()
 
     async def drain(self) -> None:
         """Wait for everything that was detached."""

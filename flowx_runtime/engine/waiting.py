@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from flowx_runtime.engine.session import Session
     from flowx_runtime.engine.walker import Walker
+    from flowx_runtime.plan.plan import Plan
 
 DELAY: Final = "flow.delay"
 """Capability id of the row by which a delay says that it is over."""
@@ -68,6 +69,21 @@ async def await_signal(walker: Walker, frame: Frame, node: AwaitSignal) -> Moved
             f"{node.signal.id!r} was not delivered within {node.timeout}",
         )
     return await _time_out(walker, frame, node, node.index + 1, after)
+
+
+def wait_at_start(plan: Plan[Any, Any], now: datetime, deadline: datetime | None) -> Wait | None:
+    """Where a new instance parks before anything else is done: `None` of a flow that begins otherwise."""
+    match plan.nodes[0]:
+        case Delay(duration=duration):
+            signal_id = None
+        case AwaitSignal(timeout=duration) as node:
+            signal_id = node.signal.id
+        case _:
+            return None
+    due = due_at(recorded=None, now=now, duration=duration)
+    if now >= earliest(due, deadline):
+        return None
+    return Wait("", 0, earliest(due, deadline), signal_id)
 
 
 async def poll(walker: Walker, frame: Frame, node: Poll) -> Moved:

@@ -8,8 +8,7 @@ import os
 import socket
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from random import Random
@@ -24,20 +23,19 @@ from flowx_runtime.engine.authority import NotAuthenticated, refusal_at_start
 from flowx_runtime.engine.capabilities import Capabilities
 from flowx_runtime.engine.clock import Clock, Pause, SystemClock, Timers, pause_for_real
 from flowx_runtime.engine.documents import VALUE_LIMIT, Documents, shown
-from flowx_runtime.engine.ended import Ended
 from flowx_runtime.engine.engine import UNREADABLE, Engine
 from flowx_runtime.engine.identity import mint_id, started_id
 from flowx_runtime.engine.key_ring import KeyRing
 from flowx_runtime.engine.observed import observed_call, observed_journal
 from flowx_runtime.engine.replay import Replayed, replay
-from flowx_runtime.engine.session import children_waited_for
 from flowx_runtime.engine.unbegun import leave_unbegun
+from flowx_runtime.engine.waiting import wait_at_start
+from flowx_runtime.host.cancelling import cancel
 from flowx_runtime.host.errors import (
     CallerNotAuthenticated,
     CallerNotPermitted,
     DurabilityNotConfigured,
     FlowPaused,
-    HostClosed,
     IdempotencyConflict,
     InputMismatch,
     NaiveClock,
@@ -47,16 +45,14 @@ from flowx_runtime.host.errors import (
     UnknownInstance,
 )
 from flowx_runtime.host.given import checked_id, checked_text
+from flowx_runtime.host.going_on import GoingOn
 from flowx_runtime.host.occurrences import OccurrenceStarts, scheduled_in
 from flowx_runtime.host.outcome import Outcome
-from flowx_runtime.host.peers import Peers
 from flowx_runtime.host.plans import AnyPlan, Plans, uses_of
 from flowx_runtime.host.retrying import due_now
 from flowx_runtime.host.telling import not_runnable, outcome_in, outcome_of, refusal, why_nothing_is_retried
-from flowx_runtime.host.under_way import UnderWay
 from flowx_runtime.journal.contract import Journal
 from flowx_runtime.journal.pauses import holds, said_of_pause
-from flowx_runtime.journal.presence import Hint
 from flowx_runtime.journal.records import (
     Claimant,
     Claimed,
@@ -165,12 +161,8 @@ class FlowHost:
         self._claimant = Claimant(self._owner, lease_ttl)
         self._interval = sweep_interval
         self._drain = drain
-        self._stopping = asyncio.Event()
         self._loops: list[asyncio.Task[None]] = []
         self._renewing: asyncio.Task[None] | None = None
-        self._under_way = UnderWay()
-        self.not_runnable: Counter[tuple[str, str, str]] = Counter()
-        """How often a sweep met an instance whose (flow, version, plan digest) this node does not have."""
         self._engine = Engine(
             capabilities=calls,
             plan_for=self._plans.exactly,
@@ -180,18 +172,27 @@ class FlowHost:
             lease_ttl=lease_ttl,
             pause=pause,
             random=random,
-            on_hint=self._hint,
             documents=self._documents,
             timers=timers,
             application=self._plans.application,
             telemetry=telemetry,
         )
-        self._peers = Peers(journal, self._owner, on_hint=self._heed, clock=self._clock)
+        self._going_on = GoingOn(
+            self._plans,
+            self._engine,
+            journal,
+            self._claimant,
+            clock=self._clock,
+            is_sweeping=sweep_interval is not None,
+        )
+        self._peers = self._going_on.peers
+        self._stopping = self._going_on.stopping
+        self._under_way = self._going_on.under_way
         self._sweeps: Sweeps | None = None
         if journal is not None:
             self._sweeps = Sweeps(
                 journal,
-                self,
+                self._going_on,
                 clock=self._clock,
                 owner=self._owner,
                 lease_ttl=lease_ttl,
@@ -201,11 +202,12 @@ class FlowHost:
                 random=random or Random(),
                 on_woken=_tell_nobody if telemetry is None else telemetry.woken,
             )
+            self._going_on.sweeps = self._sweeps
         self._schedules = self._scheduling(catch_up, random or Random())
         self._publishing: PublishingLoop | None = None
         if publisher is not None:
             draining = Drain(self._any_journal(), publisher, owner=self._owner, settings=publishing, random=random)
-            self._publishing = PublishingLoop(draining)
+            self._publishing = self._going_on.publishing = PublishingLoop(draining)
         if telemetry is not None:
             telemetry.counts(self._counts)
 
@@ -333,7 +335,7 @@ class FlowHost:
                 raise ProfileIsNotDurable(
                     f"{found.flow_id!r} is ephemeral, and an idempotency key needs a journal: make the flow durable"
                 )
-            async with self._work():
+            async with self._going_on.work():
                 minted = instance_id or mint_id(self._clock.now())
                 return outcome_of(await self._engine.run_in_memory(found, input, instance_id=minted, caller=caller))
         journal = self._durable(found)
@@ -343,10 +345,11 @@ class FlowHost:
                 if idempotency_key is None
                 else started_id(found.flow_id, tenant_id, idempotency_key)
             )
-        async with self._work():
+        async with self._going_on.work():
             if not self._documents.keeps_whole(found.input):
                 await self._refuse_what_is_not_kept(found, instance_id)
             now = self._clock.now()
+            deadline = None if found.deadline is None else now + found.deadline
             started = await journal.start(
                 NewInstance(
                     instance_id=instance_id,
@@ -354,13 +357,18 @@ class FlowHost:
                     flow_version=found.version,
                     plan_digest=found.digest,
                     input=self._documents.stored(found.input, input, instance_id),
-                    deadline_at=None if found.deadline is None else now + found.deadline,
+                    deadline_at=deadline,
                     correlation_id=correlation_id,
                     tenant_id=tenant_id,
+                    parked=wait_at_start(found, now, deadline),
                 ),
                 owner=self._owner,
                 ttl=self._lease_ttl,
             )
+            if started.is_parked:
+                self._engine.tell_parked(found, started.history.instance)
+                self._going_on.expect(started.history.instance.waits[0].wake_at)
+                return outcome_in(started.history, self._plans, self._documents)
             if started.lease is None:
                 if not self._is_same_input(found, started.history.instance, input):
                     raise IdempotencyConflict(
@@ -371,7 +379,7 @@ class FlowHost:
             if started.is_paused:
                 await leave_unbegun(journal, claimed.lease)
                 return outcome_in(started.history, self._plans, self._documents)
-            ended = await self._proceed(claimed, caller=caller, input=input)
+            ended = await self._going_on.proceed(claimed, caller=caller, input=input)
             return await self.outcome(instance_id) if ended is None else outcome_of(ended)
 
     async def signal(self, instance_id: UUID, message: Any, *, delivery_id: str | None = None) -> None:
@@ -392,7 +400,7 @@ class FlowHost:
         checked_text("delivery id", delivery_id)
         payload = self._documents.stored(type(message), message, checked_id(instance_id))
         delivery = Delivery(delivery_id or uuid4().hex, declared.id, payload)
-        async with self._work():
+        async with self._going_on.work():
             with self._engine.handing_over(instance_id, delivery.delivery_id, message):
                 if not self._plans.versions:  # it can go on with nothing, and would only be in the way of who can
                     answer = await journal.deliver(instance_id, delivery)
@@ -403,13 +411,13 @@ class FlowHost:
                     raise refusal(instance_id, answer)
                 if answer is None:
                     return  # whoever holds it meets the delivery at its next park; a sweep does when a pause is over
-                if not self.can_run(answer):
-                    await self._leave_to_peers(answer)
+                if not self._going_on.can_run(answer):
+                    await self._going_on.leave_to_peers(answer)
                     return
                 try:
-                    await self._proceed(answer)
+                    await self._going_on.proceed(answer)
                 except UNREADABLE as error:  # no fault of the sender's, whose signal is kept
-                    await self._set_back(answer, error)
+                    await self._going_on.set_back(answer, error)
 
     async def resume(self, instance_id: UUID) -> Outcome:
         """Go on with an instance now, if nobody else does; gives how it stands then.
@@ -423,20 +431,20 @@ class FlowHost:
         """
         checked_id(instance_id)
         journal = self._any_journal()
-        async with self._work():
+        async with self._going_on.work():
             claim = await journal.claim(instance_id, owner=self._owner, ttl=self._lease_ttl)
             if isinstance(claim, Refused):
                 if claim.reason is Refusal.UNKNOWN_INSTANCE:
                     raise refusal(instance_id, claim)
                 await self._refuse_if_paused((await self.inspect(instance_id)).instance)
                 return await self.outcome(instance_id)
-            if not self.can_run(claim):
+            if not self._going_on.can_run(claim):
                 await journal.release(instance_id, fencing_token=claim.lease.fencing_token)
                 raise not_runnable(claim.history.instance)
             try:
-                ended = await self._proceed(claim)
+                ended = await self._going_on.proceed(claim)
             except UNREADABLE as error:
-                await self._set_back(claim, error)
+                await self._going_on.set_back(claim, error)
                 raise
             return await self.outcome(instance_id) if ended is None else outcome_of(ended)
 
@@ -463,13 +471,13 @@ class FlowHost:
         if not self.has_plan(instance):
             raise not_runnable(instance)
         journal = self._any_journal()
-        async with self._work():
+        async with self._going_on.work():
             if instance.state in (State.COMPENSATION_FAILED, State.SUSPENDED):
                 await self._refuse_if_paused(instance)
             if instance.state is State.COMPENSATION_FAILED:
                 # Where another was quicker, this one has nothing left to do.
                 reopened = await journal.reopen(instance_id, by, claim_for=self._claimant)
-                ended = await self._proceed(reopened) if isinstance(reopened, Claimed) else None
+                ended = await self._going_on.proceed(reopened) if isinstance(reopened, Claimed) else None
                 return await self.outcome(instance_id) if ended is None else outcome_of(ended)
             if instance.state is not State.SUSPENDED:
                 raise NothingToRetry(why_nothing_is_retried(instance))
@@ -481,7 +489,7 @@ class FlowHost:
             if forward is None:
                 await journal.release(instance_id, fencing_token=claim.lease.fencing_token)
                 raise NothingToRetry(why_nothing_is_retried(claim.history.instance))
-            ended = await self._proceed(forward)
+            ended = await self._going_on.proceed(forward)
             return await self.outcome(instance_id) if ended is None else outcome_of(ended)
 
     async def cancel(self, instance_id: UUID, reason: str = "") -> Outcome:
@@ -497,41 +505,9 @@ class FlowHost:
             InstanceTerminal: it has ended otherwise.
         """
         checked_id(instance_id)
-        journal = self._any_journal()
-        async with self._work():
-            answer = await journal.request_cancel(instance_id, reason, claim_for=self._claimant)
-            history = answer.history if isinstance(answer, Claimed) else await self.inspect(instance_id)
-            if isinstance(answer, Refused) and history.instance.state is not State.CANCELLED:
-                raise refusal(instance_id, answer)
-            children = children_waited_for(history.instance.waits)
-            await self._go_back_now(answer)
-            # A parent ends after its children: it may wait for one now that it did not wait for before.
-            now = await self.inspect(instance_id)
-            for child in dict.fromkeys((*children, *children_waited_for(now.instance.waits))):
-                await self._cancel_child(child, reason)
+        async with self._going_on.work():
+            await cancel(self._going_on, instance_id, reason)
             return await self.outcome(instance_id)
-
-    async def _cancel_child(self, child: UUID, reason: str) -> None:
-        """Cancel a child that its parent waited for; the request may be stored already."""
-        journal = self._any_journal()
-        history = await journal.read(child)
-        if history is None:
-            return
-        answer = await journal.request_cancel(child, reason, claim_for=self._claimant)
-        if isinstance(answer, Refused):
-            return
-        await self._go_back_now(answer)
-        for grandchild in children_waited_for(history.instance.waits):
-            await self._cancel_child(grandchild, reason)
-
-    async def _go_back_now(self, answer: Claimed | Refused | None) -> None:
-        """Go on with an instance that is to be cancelled, unless somebody works on it, who then meets the request."""
-        if not isinstance(answer, Claimed):
-            return
-        if self.can_run(answer):
-            await self._proceed(answer)
-        else:
-            await self._leave_to_peers(answer)
 
     async def _refuse_what_is_not_kept(self, plan: AnyPlan, instance_id: UUID) -> None:
         """Let nothing wait for the end of a pause that will lack then what its steps need."""
@@ -587,7 +563,7 @@ class FlowHost:
         """
         if self._sweeps is None:
             return 0
-        async with self._work():
+        async with self._going_on.work():
             fired = 0
             if self._schedules is not None and self._schedules.is_needed:
                 fired = await self._schedules.fire_due()
@@ -599,6 +575,11 @@ class FlowHost:
         In the past where that is overdue. Under a virtual clock: move there, then `sweep_once`.
         """
         return None if self._schedules is None else await self._schedules.next_due()
+
+    @property
+    def not_runnable(self) -> Counter[tuple[str, str, str]]:
+        """How often a sweep met an instance whose (flow, version, plan digest) this node does not have."""
+        return self._going_on.not_runnable
 
     @property
     def schedule_counts(self) -> Counter[tuple[str, str]]:
@@ -616,8 +597,7 @@ class FlowHost:
 
     def has_plan(self, instance: InstanceRow) -> bool:
         """Whether this node has the very plan that an instance is pinned to, and so can go on with it."""
-        plan = self._plans.find(instance.flow_id, instance.flow_version)
-        return plan is not None and plan.digest == instance.plan_digest
+        return self._going_on.has_plan(instance)
 
     def _counts(self) -> Counts:
         not_runnable: Counter[tuple[str, str]] = Counter()
@@ -626,78 +606,6 @@ class FlowHost:
         published = self.publish_counts
         events = {"published": published.published, "failed": published.failed, "poisoned": published.poisoned}
         return Counts(not_runnable, self.schedule_counts, events, self._engine.long_histories.counts)
-
-    def can_run(self, claimed: Claimed) -> bool:
-        """As `has_plan`; logged once where it has not."""
-        instance = claimed.history.instance
-        if self.has_plan(instance):
-            return True
-        key = (instance.flow_id, instance.flow_version, instance.plan_digest)
-        if key not in self.not_runnable:
-            _LOG.warning("%s", not_runnable(instance))
-        self.not_runnable[key] += 1
-        return False
-
-    async def go_on(self, claimed: Claimed) -> None:
-        """Run a claimed instance until it parks or ends."""
-        async with self._work(is_new=False):
-            await self._proceed(claimed)
-
-    async def _proceed(self, claimed: Claimed, *, caller: Caller | None = None, input: Any = None) -> Ended | None:
-        """Run an instance, then the parents that its end wakes; gives the instance's own end."""
-        instance = claimed.history.instance
-        plan = self._plans.exactly(instance.flow_id, instance.flow_version)
-        ended = await self._engine.proceed(plan, claimed.history, claimed.lease, caller=caller, input=input)
-        if self._publishing is not None:
-            self._publishing.drain.hint()
-        elif self._plans.stages_events(plan):
-            self._peers.have_them_publish()
-        if ended is None:
-            return None
-        if ended.waits:
-            self._expect(min(wait.wake_at for wait in ended.waits))
-        if ended.parent_instance_id is not None:
-            await self._go_on_with_parent(ended.parent_instance_id)
-        return ended
-
-    async def _go_on_with_parent(self, instance_id: UUID) -> None:
-        if self._stopping.is_set():
-            self._peers.have_them_look()
-            return
-        claim = await self._any_journal().claim(instance_id, owner=self._owner, ttl=self._lease_ttl)
-        if isinstance(claim, Refused):
-            return
-        if not self.can_run(claim):
-            await self._leave_to_peers(claim)
-            return
-        try:
-            await self._proceed(claim)
-        except UNREADABLE as error:
-            await self._set_back(claim, error)
-
-    async def _set_back(self, claim: Claimed, error: Exception) -> None:
-        """Keep why an instance could not go on; sweeps try it again."""
-        assert self._sweeps is not None, "what was claimed is in a journal, and a host with one sweeps"
-        await self._sweeps.set_back(claim, error)
-
-    async def _leave_to_peers(self, claim: Claimed) -> None:
-        """Give an instance back that may go on, and that this node has no plan of."""
-        await self._any_journal().release(claim.lease.instance_id, fencing_token=claim.lease.fencing_token)
-        self._peers.have_them_look()
-
-    def _expect(self, wake_at: datetime) -> None:
-        """See to it that what was parked until then is looked for then, by this node or another."""
-        if self._sweeps is not None:
-            self._sweeps.expect(wake_at)
-        if self._interval is None or self._stopping.is_set():
-            self._peers.have_them_expect(wake_at)
-
-    @asynccontextmanager
-    async def _work(self, *, is_new: bool = True) -> AsyncIterator[None]:
-        if is_new and self._stopping.is_set():
-            raise HostClosed("this host has been left; start another one")
-        async with self._under_way.run():
-            yield
 
     async def _come_to_rest(self) -> None:
         await self._under_way.come_to_rest()
@@ -750,22 +658,6 @@ class FlowHost:
             random=random,
         )
 
-    def _hint(self) -> None:
-        if self._sweeps is not None:
-            self._sweeps.hint()
-        if self._interval is None:
-            self._peers.have_them_look()
-
-    def _heed(self, hint: Hint) -> None:
-        """Act on what another node has said."""
-        if self._sweeps is not None and hint.is_ready:
-            self._sweeps.hint()
-        if self._sweeps is not None:
-            for wake_at in hint.wakes:
-                self._sweeps.expect(wake_at)
-        if self._publishing is not None and hint.has_events:
-            self._publishing.drain.hint()
-
     def _durable(self, plan: AnyPlan) -> Journal:
         if self._journal is None:
             raise DurabilityNotConfigured(
@@ -775,9 +667,7 @@ class FlowHost:
         return self._journal
 
     def _any_journal(self) -> Journal:
-        if self._journal is None:
-            raise DurabilityNotConfigured("this host has no journal, so it keeps no instances")
-        return self._journal
+        return self._going_on.journal
 
     def _is_same_input(self, plan: AnyPlan, instance: InstanceRow, input: Any) -> bool:
         """Whether a repeated start repeats the input; of what is redacted, that it was given is all that is known."""

@@ -65,6 +65,9 @@ class Journal(OnceStore, Outbox, ScheduleStore, PauseStore, SetbackStore, Protoc
 
         Starting is idempotent by instance id: of any number of concurrent starts exactly one gets the lease. The
         answer says where the flow is paused.
+
+        One that is to be made `parked` is Suspended on that wait at once, as if it had been started and parked, and
+        nobody has a lease; a store may start it all the same, with a lease, and leave the parking to the caller.
         """
         ...
 

@@ -155,6 +155,8 @@ class NewInstance:
     parent_instance_id: UUID | None = None
     parent_scope: str = ""
     parent_step_id: int | None = None
+    parked: Wait | None = None
+    """The wait that it is made parked on; nobody gets a lease then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,9 +296,11 @@ class Started:
 
     history: History
     lease: Lease | None
-    """The lease, where this call created the instance; `None` where it already existed."""
+    """The lease, where this call created the instance; `None` where it already existed, or was created parked."""
     is_paused: bool = False
     """It was created while its flow is paused: give the lease back, and leave it until that is over."""
+    is_parked: bool = False
+    """This call created it parked, as it was asked to."""
 
 
 @dataclass(frozen=True, slots=True)

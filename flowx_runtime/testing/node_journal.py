@@ -28,6 +28,7 @@ from flowx_runtime.journal.records import (
     NewInstance,
     Refused,
     Started,
+    State,
 )
 from flowx_runtime.testing.node import Node
 
@@ -67,6 +68,9 @@ class NodeJournal:
         self._ledger.start(instance.instance_id, instance.flow_id, instance.parent_instance_id)
         if started.lease is not None:
             self._own(instance.instance_id, started.lease.fencing_token)
+        if started.is_parked:
+            waits = started.history.instance.waits
+            self._ledger.commit(Commit(instance.instance_id, 1, state=State.SUSPENDED, waits=waits))
         await self._after()
         return replace(started, history=self._dated(started.history))
 

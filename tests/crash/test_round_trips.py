@@ -143,6 +143,12 @@ async def test_an_inline_child_costs_its_start_and_its_steps(node: Node) -> None
     assert await statements(node, *family()) == 2 + 4 + 1 + 1
 
 
+async def test_a_flow_that_begins_with_a_wait_is_parked_by_the_statement_that_starts_it(node: Node) -> None:
+    host = node.host(plan(AwaitSignal(0, "approval", APPROVED, DAY), plain(1, "a")))
+    assert (await node.journal.read(await node.run(host))).instance.state is State.SUSPENDED
+    assert node.sent == ["start_parked", "read"]
+
+
 async def test_a_signal_that_wakes_is_one_statement_together_with_the_claim_and_its_history(node: Node) -> None:
     host = node.host(plan(step(0, "a"), AwaitSignal(1, "approval", APPROVED, DAY), plain(2, "b")))
     parked = await node.run(host)

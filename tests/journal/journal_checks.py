@@ -43,6 +43,7 @@ from flowx_runtime.journal.records import (
     Commit,
     Committed,
     Filter,
+    NewInstance,
     Pruned,
     Refusal,
     Refused,
@@ -84,7 +85,7 @@ async def an_instance_starts_running_with_a_lease_and_all_it_was_given(journal: 
     assert answer.history == stored
     assert stored.rows == stored.inbox == stored.instance.waits == ()
     assert (stored.instance.state, stored.instance.fence) == (State.RUNNING, 1)
-    for name in new().__dataclass_fields__:
+    for name in set(NewInstance.__dataclass_fields__) - {"parked"}:
         assert getattr(stored.instance, name) == getattr(instance, name), name
     assert await journal.live_leases(instance.instance_id) == 1
 
@@ -856,6 +857,58 @@ async def only_what_ended_with_a_failed_undo_is_reopened(journal: Journal) -> No
         before = await history(journal, open_one)
         assert await reopen_refused(journal, open_one) is Refusal.NOT_NEEDED
         assert await history(journal, open_one) == before
+
+
+# Making an instance parked
+
+
+@check
+async def an_instance_that_is_made_parked_is_as_one_that_was_started_and_parked(journal: Journal) -> None:
+    told = {
+        "deadline_at": NOON + 9 * SECOND,
+        "correlation_id": "c",
+        "tenant_id": "t",
+        "parent_instance_id": uuid4(),
+        "parent_scope": "3",
+        "parent_step_id": 4,
+    }
+    for open_one in (wait("paid"), wait(None, step_id=0)):
+        instance = new(parked=open_one, **told)
+        answer = await journal.start(instance, owner="a", ttl=LONG)
+        assert (answer.lease, answer.is_parked) == (None, True)
+        assert answer.history == await journal.read(instance.instance_id)
+        other = await parked(journal, open_one, **told)
+        same = {"instance_id": other, "created_at": NOON, "updated_at": NOON}
+        made, long_way = [await history(journal, each) for each in (instance.instance_id, other)]
+        assert replace(made.instance, **same) == replace(long_way.instance, **same)
+        assert await journal.live_leases(instance.instance_id) == 0
+
+
+@check
+async def an_instance_that_is_made_parked_goes_on_as_any_other(journal: Journal) -> None:
+    by_clock, by_signal = new(parked=wait(None)), new(parked=wait("paid", at=NOON + SECOND))
+    for instance in (by_clock, by_signal):
+        await journal.start(instance, owner="a", ttl=LONG)
+    assert await journal.next_wake() == NOON
+    assert await due(journal, NOON - SECOND) == await abandoned(journal) == []
+    assert await due(journal, NOON) == [by_clock.instance_id]
+    await journal.deliver(by_signal.instance_id, delivery())
+    assert await due(journal, NOON) == [by_signal.instance_id]
+    stale = Commit(by_signal.instance_id, 1, rows=(row(),))
+    assert await refused(journal, stale) is Refusal.FENCED_OUT
+
+
+@check
+async def of_many_who_make_one_instance_parked_one_does(journal: Journal) -> None:
+    instances = [new(parked=wait("paid")) for _ in range(4)]
+    answers = await asyncio.gather(
+        *(journal.start(instances[n % 4], owner=f"n{n}", ttl=LONG) for n in range(32)),
+        *(journal.start(new(), owner="a", ttl=LONG) for _ in range(8)),
+    )
+    assert sum(answer.is_parked for answer in answers) == 4
+    assert sum(answer.lease is not None for answer in answers) == 8
+    for answer in answers[:32]:
+        assert answer.history.instance.waits == (wait("paid"),)
 
 
 # Claiming what has just been told something

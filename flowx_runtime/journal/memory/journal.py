@@ -107,6 +107,10 @@ class MemoryJournal(MemoryOnce, MemoryOutbox, MemorySchedules, MemoryPauses, Mem
             parent_scope=instance.parent_scope,
             parent_step_id=instance.parent_step_id,
         )
+        if instance.parked is not None:
+            row = replace(row, state=State.SUSPENDED, waits=(instance.parked,))
+            entry = self._entries[instance.instance_id] = _Entry(row, replace(lease, expires_at=now))
+            return Started(entry.history(), None, is_parked=True)
         entry = self._entries[instance.instance_id] = _Entry(row, lease)
         return Started(entry.history(), lease, is_paused=holds(self._pauses, row.flow_id))
 

@@ -56,7 +56,7 @@ def commit_document(commit: Commit) -> str:
 
 
 def start_document(instance: NewInstance, owner: str, ttl: timedelta) -> str:
-    """A new instance and the lease it starts with."""
+    """A new instance and the lease it starts with, or the wait it is made parked on."""
     return _encode(
         {
             "owner": owner,
@@ -72,6 +72,7 @@ def start_document(instance: NewInstance, owner: str, ttl: timedelta) -> str:
             "parent_instance_id": None if instance.parent_instance_id is None else str(instance.parent_instance_id),
             "parent_scope": instance.parent_scope,
             "parent_step_id": instance.parent_step_id,
+            "parked": None if instance.parked is None else _wait_document(instance.parked),
         }
     )
 

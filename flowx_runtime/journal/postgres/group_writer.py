@@ -23,8 +23,8 @@ from flowx_runtime.journal.postgres.lone import Lone, lone_commit, lone_start
 from flowx_runtime.journal.records import Commit, NewInstance
 
 Answer: TypeAlias = tuple[Any, ...]
-"""Of a commit: refusal, detail, last sequence. Of a start: created at, lease expires at, history where it
-existed, what is paused."""
+"""Of a commit: refusal, detail, last sequence. Of a start: created at, when the lease expires unless it was made
+parked, history where it existed, what is paused."""
 
 AT_A_TIME: Final = 2
 """Groups on their way at a time. One is prepared while the server works on the other, and a write that waits for a
@@ -36,11 +36,16 @@ _WORTH_HALVING: Final = 16
 the other. Otherwise the callers of one group, answered together, would all wait together again."""
 
 
+_START: Final = "start"
+_PARKED: Final = "parked"
+_COMMIT: Final = "commit"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Write:
     instance_id: UUID
     document: Callable[[], str]
-    is_start: bool
+    kind: str
     lone: Callable[[], Lone | None]
     """How to send it where it has nobody to share a transaction with, if that is simpler."""
 
@@ -77,7 +82,7 @@ class GroupWriter:
             _Write(
                 instance.instance_id,
                 partial(start_document, instance, owner, ttl),
-                is_start=True,
+                kind=_START if instance.parked is None else _PARKED,
                 lone=partial(lone_start, instance, owner, ttl),
             )
         )
@@ -86,7 +91,7 @@ class GroupWriter:
         """Write a commit."""
         return await self._write(
             _Write(
-                commit.instance_id, partial(commit_document, commit), is_start=False, lone=partial(lone_commit, commit)
+                commit.instance_id, partial(commit_document, commit), kind=_COMMIT, lone=partial(lone_commit, commit)
             )
         )
 
@@ -116,7 +121,7 @@ class GroupWriter:
             answer = await self._write_plainly(*lone, connections)
             if answer is not None:
                 return answer
-        (row,) = await connections.fetch(self._sql["start" if write.is_start else "commit"], [write.document()])
+        (row,) = await connections.fetch(self._sql[_COMMIT if write.kind == _COMMIT else _START], [write.document()])
         return row
 
     async def _write_plainly(self, statement: str, parameters: list[Any], connections: Connections) -> Answer | None:
@@ -127,6 +132,9 @@ class GroupWriter:
             return None
         if not rows:
             return None
+        if statement == "start_parked":
+            created_at, paused = rows[0]
+            return created_at, None, None, paused
         if statement == "lone_start":
             created_at, expires_at, paused = rows[0]
             return created_at, expires_at, None, paused
@@ -169,11 +177,17 @@ class GroupWriter:
         return group
 
     async def _send(self, group: list[_Waiting]) -> None:
-        starts = [waiting for waiting in group if waiting.write.is_start]
-        commits = [waiting for waiting in group if not waiting.write.is_start]
+        by_kind: dict[str, list[_Waiting]] = {_START: [], _PARKED: [], _COMMIT: []}
+        for waiting in group:
+            by_kind[waiting.write.kind].append(waiting)
+        starts, parked, commits = by_kind.values()
+        statement = "write_group"
         parameters = [_array(starts), [waiting.write.instance_id for waiting in commits], _array(commits)]
+        if parked:
+            statement = "write_group_with_parked"
+            parameters.append(_array(parked))
         try:
-            rows = await self._lines.fetch(self._sql["write_group"], parameters)
+            rows = await self._lines.fetch(self._sql[statement], parameters)
         except JournalUnavailable as error:
             for waiting in group:
                 _fail(waiting, error)
@@ -186,20 +200,19 @@ class GroupWriter:
                 waiting.answer.cancel()
             raise
         else:
-            for is_start, place, *answer in rows:
-                waiting = (starts if is_start else commits)[place - 1]
-                _answer(waiting, _read(answer, is_start=is_start))
+            for kind, place, *answer in rows:
+                _answer(by_kind[kind][place - 1], _read(answer, kind))
 
 
 def _array(writes: list[_Waiting]) -> str | None:
     return "[" + ",".join(waiting.write.document() for waiting in writes) + "]" if writes else None
 
 
-def _read(answer: list[Any], *, is_start: bool) -> Answer | None:
+def _read(answer: list[Any], kind: str) -> Answer | None:
     refusal, detail, last_sequence, moment, expires_at, paused = answer
     if refusal == "busy":
         return None
-    return (moment, expires_at, None, paused) if is_start else (refusal, detail, last_sequence)
+    return (refusal, detail, last_sequence) if kind == _COMMIT else (moment, expires_at, None, paused)
 
 
 def _answer(waiting: _Waiting, answer: Answer | None) -> None:

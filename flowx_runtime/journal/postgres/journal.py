@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -132,6 +133,9 @@ class PostgresJournal(
         if history is not None:
             return Started(read_history(history), None)
         row = _as_started(instance, created_at.astimezone(UTC))
+        if expires_at is None and instance.parked is not None:
+            parked = replace(row, state=State.SUSPENDED, waits=(instance.parked,))
+            return Started(History(parked, ()), None, is_parked=True)
         lease = _lease(instance.instance_id, owner, row.fence, expires_at)
         return Started(History(row, ()), lease, is_paused=holds(paused or (), row.flow_id))
 

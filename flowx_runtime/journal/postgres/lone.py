@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, Final, TypeAlias
 
-from flowx_runtime.journal.postgres.documents import captured_text, error_text
+from flowx_runtime.journal.postgres.documents import captured_text, error_text, start_document
 from flowx_runtime.journal.records import Commit, NewInstance, StepRow
 
 Lone: TypeAlias = tuple[str, list[Any]]
@@ -21,6 +21,8 @@ _NAME_OF_END: Final = "lone_end"
 
 def lone_start(instance: NewInstance, owner: str, ttl: timedelta) -> Lone:
     """The statement of a start; it gives no row where the instance exists."""
+    if instance.parked is not None:
+        return "start_parked", [f"[{start_document(instance, owner, ttl)}]"]
     return "lone_start", [
         instance.instance_id,
         instance.flow_id,

@@ -125,7 +125,20 @@ select clock_timestamp();
 
 -- name: write_group
 -- Locks the instance rows that nobody holds, and answers `busy` for the others.
-select w.*, p.paused from {schema}.write_group_and_look(%s, %s, %s) w, {schema}.paused() p(paused);
+select case when g.is_start then 'start' else 'commit' end, g.place, g.refusal, g.detail, g.last_sequence, g.moment,
+    g.expires_at, p.paused from {schema}.write_group_and_look(%s, %s, %s) g, {schema}.paused() p(paused);
+
+-- name: write_group_with_parked
+-- Likewise; concurrent starts of one id wait for the first on its primary key.
+select w.*, p.paused from {schema}.paused() p(paused), (
+    select case when g.is_start then 'start' else 'commit' end, g.place, g.refusal, g.detail, g.last_sequence, g.moment,
+        g.expires_at from {schema}.write_group_and_look(%s, %s, %s) g
+    union all
+    select 'parked', s.place, s.refusal, null, null, s.moment, null from {schema}.start_parked(%s) s) w;
+
+-- name: start_parked
+-- Likewise.
+select s.moment, {schema}.paused() from {schema}.start_parked(%s) s where s.refusal is null;
 
 -- name: request_cancel
 -- Locks the instance row, which a parking commit locks as well.
