@@ -11,9 +11,14 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
 from psycopg import sql
 
 from tests.servers import open_folder
+
+# How long an example takes depends on what else the machine does, and is no property of what is tested.
+settings.register_profile("flowx", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("flowx")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     # Started in the background, a shell makes us ignore interrupts. The processes that tests interrupt inherit it.

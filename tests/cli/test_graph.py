@@ -35,7 +35,7 @@ PLANS = {
     "employee.onboard": "workflow.plans.employee_onboard_v2_0_0",
     "offer.accept": "offers.plans.offer_accept_v1_0_0",
 }
-PATIENT = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+PATIENT = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 NOW = datetime(2031, 5, 6, 12, tzinfo=UTC)
 
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.cli.conftest import FLOW, Project
+from tests.interpreters import LONG_CHAIN
 
 
 def diagnostics(project: Project, *arguments: str) -> list[dict[str, object]]:
@@ -69,7 +70,7 @@ def chain(calls: int) -> str:
 
 
 @pytest.mark.slow  # a long chain is quadratic in the parser
-@pytest.mark.parametrize("calls", [100, 160, 500])
+@pytest.mark.parametrize("calls", [100, 160, LONG_CHAIN])
 def test_d08_a_long_chain_compiles(project: Project, calls: int) -> None:
     project.write("flows.py", chain(calls))
     run = project.flowx("build")

@@ -18,6 +18,7 @@ from flowx_compiler.cache import FOLDER, Cache
 from flowx_compiler.cache_file import dump, load, read_cache_file, write_cache_file
 from flowx_compiler.rules.examples import shop
 from flowx_compiler.syntax import Constant, Span
+from tests.interpreters import LONG_CHAIN
 
 ROOT = Path(__file__).parents[2]
 PYPROJECT = '[tool.flowx]\nsources = ["app"]\nplans = "plans"\n'
@@ -209,7 +210,7 @@ def test_a_folder_that_cannot_be_written_costs_only_time(root: Path) -> None:
 
 
 def test_the_longest_chain_that_is_read_does_not_stop_a_build_with_a_cache(root: Path) -> None:
-    write(root, "app/long.py", "import flowx_runtime\nvalue = start" + ".next(1)" * 500 + "\n")
+    write(root, "app/long.py", "import flowx_runtime\nvalue = start" + ".next(1)" * LONG_CHAIN + "\n")
 
     assert build(root)[0].report.findings == ()
     assert_same_without_a_cache(root, build(root)[0])

@@ -79,7 +79,7 @@ def a_function_with_a_name(*values: object, key: str) -> bool: ...
 
 
 def test_lifted_expressions_of_every_shape_are_formatted_in_any_width(tmp_path: Path) -> None:
-    @settings(max_examples=30, deadline=None, derandomize=True, database=None, phases=[Phase.generate],
+    @settings(max_examples=30, derandomize=True, database=None, phases=[Phase.generate],
               suppress_health_check=[HealthCheck.too_slow])  # fmt: skip
     @given(st.lists(EXPRESSIONS, min_size=6, max_size=8, unique=True))
     def write(expressions: list[str]) -> None:
@@ -105,7 +105,7 @@ def test_plans_of_random_flows_are_formatted_linted_and_typed(tmp_path: Path) ->
     plans = tmp_path / "plans"
     plans.mkdir()
 
-    @settings(max_examples=12, deadline=None, derandomize=True, database=None, phases=[Phase.generate],
+    @settings(max_examples=12, derandomize=True, database=None, phases=[Phase.generate],
               suppress_health_check=[HealthCheck.too_slow])  # fmt: skip
     @given(flow_sources())
     def write(flows: str) -> None:
@@ -125,7 +125,7 @@ def test_plans_of_random_flows_are_formatted_linted_and_typed(tmp_path: Path) ->
     assert run("mypy", "--strict", "--no-incremental", "-p", "plans", folder=tmp_path) == ""
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300, derandomize=True)
 @given(st.text())
 def test_a_text_is_written_so_that_it_reads_back(value: str) -> None:
     literal = text(value)

@@ -22,7 +22,7 @@ def texts(source: str) -> list[str]:
     return [token.text for token in tokens(source)]
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(st.lists(PIECES, max_size=12))
 def test_they_are_those_of_the_standard_tokenizer(pieces: list[str]) -> None:
     # A comment ends its line, and a continued line is followed by something; both only in brackets or mid-line.

@@ -18,7 +18,7 @@ from flowx_runtime.plan import Plan
 from flowx_runtime.plan.nodes import targets
 from tests.compiler.random_flows import files, flow_sources
 
-PATIENT = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+PATIENT = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import pytest
 from flowx_compiler.read.guards import LONGEST_CHAIN
 from flowx_compiler.read.module import read_expression, read_module
 from flowx_compiler.syntax import Directive, Module
+from tests.interpreters import IS_SHALLOW, LONG_CHAIN
 
 MANY = 4 * LONGEST_CHAIN
 
@@ -43,10 +44,10 @@ def test_an_expression_that_would_overflow_the_parser_is_refused_unread(expressi
     "source",
     [
         # The parser takes quadratic time for a chain.
-        pytest.param("x = flow" + ".step(a)" * 500 + "\n", id="500 calls", marks=pytest.mark.slow),
+        pytest.param("x = flow" + ".step(a)" * LONG_CHAIN + "\n", id="many calls", marks=pytest.mark.slow),
         pytest.param("x = [" + ",".join("a" * MANY) + "]\n", id="many elements"),
         pytest.param("f(a)\n" * MANY, id="many statements"),
-        pytest.param("if a: pass\n" + "elif b: pass\n" * MANY, id="a long ladder"),
+        pytest.param("if a: pass\n" + "elif b: pass\n" * (LONG_CHAIN if IS_SHALLOW else MANY), id="a long ladder"),
         pytest.param("x = (" + " ".join(["'a.b'"] * 500) + ")\n", id="joined texts"),
         pytest.param("x = " + " < ".join("a" * 500) + "\n", id="comparisons"),
     ],

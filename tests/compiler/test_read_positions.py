@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from flowx_compiler.read.module import read_module
 from flowx_compiler.syntax import Attribute, Constant, Module, Name, Span
 
-unhurried = settings(deadline=None, max_examples=60)
+unhurried = settings(max_examples=60)
 NAMES = st.sampled_from(["cap", "étape", "中文", "_x1", "x̂", "flow"])
 GAPS = st.sampled_from(["", " ", "\t", "  ", " \\\n  ", "\f"])
 BREAKS = st.sampled_from(["", " ", "\n", "\r\n", "  # é ''' (\n ", "\n\f\n", "\t\n"])

@@ -284,7 +284,7 @@ def test_statistics_count_the_most_frequent_first() -> None:
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=30)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(TEXTS, TEXTS, TEXTS, st.sampled_from(Severity))
 def test_no_text_breaks_a_format(message: str, help: str, reason: str, severity: Severity) -> None:
     place = Place("a.py", Span(1, 1, 1, 2))

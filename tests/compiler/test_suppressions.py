@@ -220,7 +220,7 @@ COMMENTS = st.sampled_from(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(COMMENTS, min_size=9, max_size=9))
 def test_b02_deleting_every_directive_that_is_unused_changes_no_other_finding(comments: list[str]) -> None:
     plain = flow_text(POLL.format(first="", exact="", last="") + UNDO, EPHEMERAL).split("\n")

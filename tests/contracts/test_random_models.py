@@ -15,7 +15,7 @@ NAME = "random_models_under_test"
 PARTS = "tests.contracts.corpus.parts"
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, suppress_health_check=list(HealthCheck))
 @given(modules())
 def test_it_is_pydantic_s_schema(made: tuple[str, list[str]]) -> None:
     text, names = made

@@ -151,7 +151,7 @@ def refusal(old: Document | str, new: Document | str) -> str:
 
 
 @given(st.integers(0, len(VALID)), st.integers(0, 40), st.text(alphabet='{}[]",:0129nulte\\ \x00é', max_size=6))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_cut_and_any_insertion_is_refused_or_compared(at: int, length: int, inserted: str) -> None:
     damaged = VALID[:at] + inserted + VALID[at + length :]
     for old, new in ((damaged, VALID), (VALID, damaged)):
@@ -176,7 +176,7 @@ junk = st.recursive(
 
 
 @given(st.lists(st.tuples(st.sampled_from(PLACES), junk), min_size=1, max_size=3))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_anything_in_any_place_is_refused_or_compared(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
     document = sample()
     for path, value in changes:

@@ -52,7 +52,7 @@ def shuffled(value: Any, random: Random, key: str = "") -> Any:
 
 
 @given(edits)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_manifest_against_itself_is_silent(document: Document) -> None:
     found = report(document, document)
     assert found.findings == ()
@@ -60,7 +60,7 @@ def test_a_manifest_against_itself_is_silent(document: Document) -> None:
 
 
 @given(edits, edits)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_what_is_told_one_way_is_told_by_the_mirror_the_other_way(old: Document, new: Document) -> None:
     back = {(finding.code, finding.subject) for finding in findings(new, old)}
     for finding in findings(old, new):
@@ -70,20 +70,20 @@ def test_what_is_told_one_way_is_told_by_the_mirror_the_other_way(old: Document,
 
 
 @given(edits, edits, st.integers(0, 2**32).map(Random))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_order_of_sets_says_nothing(old: Document, new: Document, random: Random) -> None:
     assert findings(shuffled(old, random), shuffled(new, random)) == findings(old, new)
     assert report(old, shuffled(old, random)).findings == ()
 
 
 @given(edits, edits, st.dictionaries(st.text(max_size=5), st.integers()))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_extensions_say_nothing(old: Document, new: Document, extensions: dict[str, int]) -> None:
     assert told({**old, "extensions": extensions}, new) == told(old, new)
 
 
 @given(edits, edits)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_findings_are_in_order_and_told_once(old: Document, new: Document) -> None:
     found = findings(old, new)
     keys = [(finding.verdict.rank, finding.code, finding.subject) for finding in found]
@@ -128,7 +128,7 @@ def _with(shape: Document, place: str) -> Document:
 
 
 @given(shapes, shapes, st.sampled_from(["Mail", "OrderResult", "Address"]))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_two_shapes_compare_and_pair_up(old: Document, new: Document, place: str) -> None:
     before, after = _with(old, place), _with(new, place)
     assert findings(before, before) == []
@@ -149,7 +149,7 @@ junk = st.recursive(
 
 
 @given(junk, junk)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_what_is_no_schema_is_compared_as_it_stands(old: Any, new: Any) -> None:
     before, after = sample(), sample()
     before["contracts"]["shop.Mail"], after["contracts"]["shop.Mail"] = old, new
@@ -158,7 +158,7 @@ def test_what_is_no_schema_is_compared_as_it_stands(old: Any, new: Any) -> None:
 
 
 @given(st.one_of(shapes, junk, junk.map(lambda value: {"type": "object", "properties": {"x": value}})))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_what_stands_word_for_word_is_spared_the_comparison_and_leads_to_the_same_contracts(schema: Any) -> None:
     contracts = Contracts({"shop.X": schema}, {"shop.X": schema})
     spared = contracts._unchanged("shop.X", "shop.X")

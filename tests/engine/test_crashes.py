@@ -61,7 +61,7 @@ async def drive(scene: Scene, *, signals: bool) -> None:
     raise AssertionError("it never ends")
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(
     before=st.sets(st.integers(0, 14), max_size=5),
     after=st.sets(st.integers(0, 14), max_size=5),

@@ -136,7 +136,7 @@ async def run(nodes: list[Any], crashes: set[int], after: set[int]) -> Scene:
 CRASHES = st.sets(st.integers(0, 20), max_size=6)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(items(2), min_size=1, max_size=3).map(tuple), CRASHES, CRASHES)
 def test_a_flow_of_any_shape_completes_with_the_same_rows_and_effects(block, before, after):
     layout = Layout()
@@ -153,7 +153,7 @@ def test_a_flow_of_any_shape_completes_with_the_same_rows_and_effects(block, bef
     asyncio.run(both())
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(items(2), min_size=1, max_size=3).map(tuple), CRASHES, CRASHES)
 def test_a_flow_of_any_shape_that_fails_undoes_each_of_its_steps_once(block, before, after):
     layout = Layout()

@@ -144,7 +144,7 @@ def _is_in_order(block: tuple[Item, ...]) -> bool:
 CRASHES = st.sets(st.integers(0, 25), max_size=5)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(blocks(2, may_fail=True).map(named), CRASHES, CRASHES)
 def test_a_flow_of_any_shape_comes_to_what_the_interpreter_says_wherever_it_dies(block, before, after):
     expected = interpret(block, START.text)
@@ -164,7 +164,7 @@ def test_a_flow_of_any_shape_comes_to_what_the_interpreter_says_wherever_it_dies
     assert found.state in {State.COMPLETED.value, State.FAILED.value}
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(blocks(2, may_fail=True).map(named), CRASHES, CRASHES, st.integers(0, 12))
 def test_a_flow_of_any_shape_that_is_cancelled_anywhere_leaves_nothing_done_and_nothing_open(block, before, after, at):
     found, scene = asyncio.run(run(block, before, after, cancelled_at=at))
@@ -181,7 +181,7 @@ def test_a_flow_of_any_shape_that_is_cancelled_anywhere_leaves_nothing_done_and_
         )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(blocks(2, may_fail=True, may_race=True).map(named), CRASHES, CRASHES, st.integers(0, 12))
 def test_a_flow_of_any_shape_that_runs_out_of_time_anywhere_leaves_nothing_done_and_nothing_open(
     block, before, after, at
@@ -193,7 +193,7 @@ def test_a_flow_of_any_shape_that_runs_out_of_time_anywhere_leaves_nothing_done_
         _assert_nothing_is_left(found, scene)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(blocks(2, may_fail=True, may_wait=False).map(named))
 def test_a_flow_of_any_shape_that_waits_for_nothing_comes_to_the_same_without_a_journal(block):
     expected, world = interpret(block, START.text), World()
@@ -209,7 +209,7 @@ def test_a_flow_of_any_shape_that_waits_for_nothing_comes_to_the_same_without_a_
         assert (world.done, world.undone) == (expected.done, expected.undone)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(blocks(2, may_fail=True, may_race=True).map(named), CRASHES, CRASHES)
 def test_a_flow_that_fails_beside_something_else_leaves_nothing_done_and_nothing_open(block, before, after):
     found, scene = asyncio.run(run(block, before, after))

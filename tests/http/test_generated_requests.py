@@ -67,7 +67,6 @@ def test_2000_generated_requests_find_no_failure_and_no_status_that_is_not_descr
 def _hold(operation: Any, base: str, count: int, answers: Counter[int]) -> None:
     @settings(
         max_examples=count,
-        deadline=None,
         phases=[Phase.explicit, Phase.generate],
         suppress_health_check=list(HealthCheck),
         derandomize=True,

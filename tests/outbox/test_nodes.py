@@ -73,7 +73,7 @@ async def test_three_nodes_share_the_work_and_keep_the_order_of_every_instance(p
 
 
 @given(st.integers(0, 2**32), st.integers(1, 12), st.integers(1, 9))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_whatever_the_luck_order_holds_and_nothing_is_lost_or_doubled(seed: int, instances: int, count: int) -> None:
     async def run() -> None:
         journal = MemoryJournal()

@@ -163,7 +163,7 @@ def test_an_occurrence_is_an_instant_of_utc_whatever_one_asks_with() -> None:
     assert at.tzinfo is UTC
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(st.text("0123456789*/,-#?LWMONFEB \t\0é", max_size=6), min_size=4, max_size=6).map(" ".join)
     | st.lists(

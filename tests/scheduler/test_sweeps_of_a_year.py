@@ -100,7 +100,7 @@ def span(scheduled: Scheduled, start: datetime) -> datetime:
     return max(min(end, last), start + timedelta(hours=1))
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 @given(
     cron=EXPRESSIONS,
     zone=st.sampled_from(ZONES),
@@ -159,7 +159,7 @@ async def test_any_cut_and_any_nodes_fire_what_one_look_would(
     assert row.fired == len(at_once)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     cron=EXPRESSIONS,
     zone=st.sampled_from(ZONES),

@@ -78,7 +78,7 @@ class Ordered(Contract):
         return high
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(contracts(Everything))
 def test_every_value_is_a_contract_that_survives_its_journal(value: Everything) -> None:
     assert Everything.model_validate_json(value.model_dump_json(by_alias=True)) == value
@@ -89,7 +89,6 @@ def test_what_a_validator_refuses_is_not_drawn(value: Ordered) -> None:
     assert value.low <= value.high
 
 
-@settings(deadline=None)
 @given(contracts(Tree))
 def test_a_contract_inside_itself_ends(value: Tree) -> None:
     assert isinstance(value, Tree)
@@ -108,7 +107,7 @@ def test_a_contract_inside_itself_ends(value: Tree) -> None:
     ],
 )
 def test_the_ends_of_what_is_allowed_are_reached(is_met) -> None:
-    quick = settings(max_examples=500, deadline=None, database=None, derandomize=True, phases=[Phase.generate])
+    quick = settings(max_examples=500, database=None, derandomize=True, phases=[Phase.generate])
     assert is_met(find(contracts(Bounded), is_met, settings=quick))
 
 
@@ -117,7 +116,7 @@ def test_a_member_may_be_settled(value: Inner) -> None:
     assert value.name == "abc"
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(flow_inputs(document_process.PLAN), flow_inputs(employee_onboard.PLAN))
 def test_the_inputs_of_flows_are_what_they_take(document, whom) -> None:
     assert isinstance(document, document_process.PLAN.input)
