@@ -130,6 +130,8 @@ class Compound(NamedTuple):
     bound: tuple[str, ...]
     """Names that a comprehension or walrus binds."""
     span: Span
+    shape: str = ""
+    """What else it depends on: how targets are taken apart (`(a, *b)` is `($,*$)`), that text is raw."""
 
 
 Expr: TypeAlias = Name | Attribute | Call | Constant | Lambda | Subscript | Display | Operation | Compound
@@ -153,6 +155,8 @@ class Assign(NamedTuple):
     annotation: Expr | None
     augmented: bool
     span: Span
+    operator: str = ""
+    """Of an augmented one: `+=`."""
 
 
 class Return(NamedTuple):
@@ -201,6 +205,8 @@ class Suite(NamedTuple):
     """Names that the header binds (`except E as error`, a case's captures)."""
     body: tuple[Stmt, ...]
     span: Span
+    shape: str = ""
+    """Of a case: its pattern, with `#` for values and `$` for names."""
 
 
 class Block(NamedTuple):
@@ -218,6 +224,8 @@ class Block(NamedTuple):
     suites: tuple[Suite, ...]
     span: Span
     """The header's first line only, so that a finding does not underline a whole body."""
+    shape: str = ""
+    """How the header's targets are taken apart; `*` of a `try` with `except*`."""
 
 
 class Function(NamedTuple):

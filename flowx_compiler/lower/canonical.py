@@ -95,12 +95,12 @@ class _Writer:
             case Class(name=name, decorators=decorators, bases=bases, body=body):
                 inside = self.write((decorators, bases, body), scope)
                 return f"class {self._name(name, scope)}{inside}"
-            case Assign(targets=targets, value=value, augmented=augmented):
-                return f"assign {augmented}{self.write((targets, value), scope)}"
-            case Block(kind=kind, expressions=expressions, bound=bound, suites=suites):
-                return f"{kind}{self._names(bound, scope)}{self.write((expressions, suites), scope)}"
-            case Suite(role=role, expressions=expressions, bound=bound, body=body):
-                return f"{role}{self._names(bound, scope)}{self.write((expressions, body), scope)}"
+            case Assign(targets=targets, value=value, operator=operator):
+                return f"assign {operator}{self.write((targets, value), scope)}"
+            case Block(kind=kind, expressions=expressions, bound=bound, suites=suites, shape=shape):
+                return f"{kind}{shape}{self._names(bound, scope)}{self.write((expressions, suites), scope)}"
+            case Suite(role=role, expressions=expressions, bound=bound, body=body, shape=shape):
+                return f"{role}{shape}{self._names(bound, scope)}{self.write((expressions, body), scope)}"
             case ImportedName(name=name, alias=alias):
                 return f"import {name} as {self._name(alias or name, scope)}"
             case Other(kind=kind, expressions=expressions, names=names):
@@ -144,11 +144,11 @@ class _Writer:
 
     def _compound(self, part: Compound, scope: _Scope) -> str:
         if not part.bound or part.kind == "walrus":
-            return f"{part.kind}{self._names(part.bound, scope)}{self.write(part.parts, scope)}"
+            return f"{part.kind}{part.shape}{self._names(part.bound, scope)}{self.write(part.parts, scope)}"
         inner = _Scope(part.bound, scope)
         first, *rest = part.parts
         source = self.write(first, scope)
-        return f"{part.kind}{source}{self._names(part.bound, inner)}{self.write(tuple(rest), inner)}"
+        return f"{part.kind}{part.shape}{source}{self._names(part.bound, inner)}{self.write(tuple(rest), inner)}"
 
     def _names(self, names: tuple[str, ...], scope: _Scope) -> str:
         return "".join(f" {self._name(name, scope)}" for name in names)

@@ -9,6 +9,7 @@ import libcst as cst
 
 from flowx_compiler.read.identifiers import identifier
 from flowx_compiler.read.positions import Positions
+from flowx_compiler.read.shapes import target_shape
 from flowx_compiler.syntax import (
     Argument,
     Attribute,
@@ -141,7 +142,8 @@ class Expressions:
             case cst.ConcatenatedString():
                 return self._concatenation(node, span)
             case cst.FormattedString():
-                return Compound("f_string", tuple(self._formatted(node.parts)), (), span)
+                shape = "raw" if "r" in node.prefix.lower() else ""
+                return Compound("f_string", tuple(self._formatted(node.parts)), (), span, shape)
             case cst.Lambda():
                 return Lambda(self.parameters(node.params), self.convert(node.body), span)
             case cst.Tuple() | cst.List() | cst.Set():
@@ -255,9 +257,11 @@ class Expressions:
     def _comprehension(self, node: cst.BaseComp, span: Span) -> Expr:
         bound: list[str] = []
         parts: list[Expr] = []
+        shapes: list[str] = []
         clause: cst.CompFor | None = node.for_in
         while clause is not None:
             bound += self.bound_names(clause.target)
+            shapes.append(target_shape(clause.target))
             iterated = self.convert(clause.iter)
             is_async = clause.asynchronous is not None
             parts.append(Compound("await", (iterated,), (), iterated.span) if is_async else iterated)
@@ -267,7 +271,8 @@ class Expressions:
             parts += [self.convert(node.key), self.convert(node.value)]
         elif isinstance(node, cst.BaseSimpleComp):
             parts.append(self.convert(node.elt))
-        return Compound(_COMPREHENSIONS[type(node)], tuple(parts), tuple(bound), span)
+        shape = ";".join(shapes) if any(shapes) else ""
+        return Compound(_COMPREHENSIONS[type(node)], tuple(parts), tuple(bound), span, shape)
 
     def _formatted(self, contents: Sequence[cst.BaseFormattedStringContent]) -> list[Expr]:
         """The expressions of an f-string, with its text, conversions and format specifications as constants."""

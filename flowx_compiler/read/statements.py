@@ -9,6 +9,7 @@ import libcst as cst
 
 from flowx_compiler.read.expressions import Expressions
 from flowx_compiler.read.identifiers import identifier
+from flowx_compiler.read.shapes import pattern_shape, target_shape
 from flowx_compiler.syntax import (
     Assign,
     Block,
@@ -27,6 +28,22 @@ from flowx_compiler.syntax import (
     Suite,
     TypeParameter,
 )
+
+_AUGMENTED = {
+    cst.AddAssign: "+=",
+    cst.BitAndAssign: "&=",
+    cst.BitOrAssign: "|=",
+    cst.BitXorAssign: "^=",
+    cst.DivideAssign: "/=",
+    cst.FloorDivideAssign: "//=",
+    cst.LeftShiftAssign: "<<=",
+    cst.MatrixMultiplyAssign: "@=",
+    cst.ModuloAssign: "%=",
+    cst.MultiplyAssign: "*=",
+    cst.PowerAssign: "**=",
+    cst.RightShiftAssign: ">>=",
+    cst.SubtractAssign: "-=",
+}
 
 
 class Statements:
@@ -62,7 +79,9 @@ class Statements:
                     (convert(node.target),), value, convert(node.annotation.annotation), augmented=False, span=span
                 )
             case cst.AugAssign():
-                return Assign((convert(node.target),), convert(node.value), annotation=None, augmented=True, span=span)
+                target, value = convert(node.target), convert(node.value)
+                operator = _AUGMENTED[type(node.operator)]
+                return Assign((target,), value, annotation=None, augmented=True, span=span, operator=operator)
             case cst.Return():
                 return Return(convert(node.value) if node.value is not None else None, span)
             case cst.Raise():
@@ -113,21 +132,22 @@ class Statements:
                 return self._if(node)
             case cst.For():
                 suites = [self._suite("body", node.body), *self._else(node.orelse)]
-                return self._block("for", node, [node.iter], self._expressions.bound_names(node.target), suites)
+                bound = self._expressions.bound_names(node.target)
+                return self._block("for", node, [node.iter], bound, suites, target_shape(node.target))
             case cst.While():
                 return self._block(
                     "while", node, [node.test], (), [self._suite("body", node.body), *self._else(node.orelse)]
                 )
             case cst.With():
-                bound = tuple(
-                    name
+                targets = [
+                    item.asname.name
                     for item in node.items
                     if item.asname is not None and isinstance(item.asname.name, cst.BaseExpression)
-                    for name in self._expressions.bound_names(item.asname.name)
-                )
-                return self._block(
-                    "with", node, [item.item for item in node.items], bound, [self._suite("body", node.body)]
-                )
+                ]
+                bound = tuple(name for target in targets for name in self._expressions.bound_names(target))
+                suites = [self._suite("body", node.body)]
+                shape = "".join(target_shape(target) for target in targets)
+                return self._block("with", node, [item.item for item in node.items], bound, suites, shape)
             case cst.Try() | cst.TryStar():
                 return self._try(node)
             case cst.Match():
@@ -211,7 +231,7 @@ class Statements:
         suites += self._else(node.orelse)
         if node.finalbody is not None:
             suites.append(self._suite("finally", node.finalbody.body))
-        return self._block("try", node, [], (), suites)
+        return self._block("try", node, [], (), suites, "*" if isinstance(node, cst.TryStar) else "")
 
     def _match(self, node: cst.Match) -> Block:
         suites = []
@@ -219,7 +239,8 @@ class Statements:
             values, bound = _pattern_parts(case.pattern)
             expressions = [*values, *([case.guard] if case.guard is not None else [])]
             converted = tuple(self._expressions.convert(expression) for expression in expressions)
-            suites.append(Suite("case", converted, tuple(bound), self._body(case.body), self._header(case)))
+            header, shape = self._header(case), pattern_shape(case.pattern)
+            suites.append(Suite("case", converted, tuple(bound), self._body(case.body), header, shape))
         return self._block("match", node, [node.subject], (), suites)
 
     def _block(
@@ -229,9 +250,10 @@ class Statements:
         expressions: Sequence[cst.BaseExpression],
         bound: tuple[str, ...],
         suites: Sequence[Suite],
+        shape: str = "",
     ) -> Block:
         converted: tuple[Expr, ...] = tuple(self._expressions.convert(expression) for expression in expressions)
-        return Block(kind, converted, bound, tuple(suites), self._header(node))
+        return Block(kind, converted, bound, tuple(suites), self._header(node), shape)
 
     def _suite(self, role: str, node: cst.BaseSuite) -> Suite:
         return Suite(role, (), (), self._body(node), self._expressions.span(node))
@@ -280,6 +302,10 @@ def _pattern_parts(node: cst.CSTNode) -> tuple[list[cst.BaseExpression], list[st
             values.append(node.cls)
         case cst.MatchAs() | cst.MatchStar() if node.name is not None:
             names.append(identifier(node.name))
+        case cst.MatchMappingElement():
+            values.append(node.key)
+        case cst.MatchMapping() if node.rest is not None:
+            names.append(identifier(node.rest))
         case _:
             pass
     for child in node.children:

@@ -101,3 +101,41 @@ def test_a_named_predicate_is_judged_by_what_it_does() -> None:
     documented = module.replace("bool:\n", 'bool:\n    """Is it?"""\n')
     assert digest(body, module.format("LIMIT")) == digest(body, documented.format("LIMIT"))
     assert digest(body, module.format("LIMIT")) != digest(body, module.format("OTHER"))
+
+
+ALIKE = {
+    "what is added or taken away": ("n += 1", "n -= 1"),
+    "what is multiplied or divided": ("n *= 2", "n //= 2"),
+    "one of two, or two": ("match n:", "case 1 | 2:", "case [1, 2]:"),
+    "one, or a list of one": ("match n:", "case 1:", "case [1]:"),
+    "first, or last": ("match n:", "case [1, *_]:", "case [*_, 1]:"),
+    "one more, or any": ("match n:", "case [1, *_]:", "case [1, _]:"),
+    "how many more": ("match n:", "case [1, _]:", "case [1, _, _]:"),
+    "a key": ("match n:", 'case {"a": 1}:', 'case {"b": 1}:'),
+    "the others too": ("match n:", 'case {"a": 1, **m}:', 'case {"a": 1}:'),
+    "a member": ("match n:", "case complex(real=1):", "case complex(imag=1):"),
+    "by place or by name": ("match n:", "case complex(1):", "case complex(real=1):"),
+    "the whole of it": ("match n:", "case [1 as m]:", "case [1] as m:"),
+    "which of a pair has the rest": ("n = [a for a, *b in [[1, 2]]]", "n = [a for *b, a in [[1, 2]]]"),
+    "one, or the only one": ("n = [b for b in [[1]]]", "n = [b for b, in [[1]]]"),
+    "how a loop takes it apart": ("", "for a, b in []:", "for a, (b,) in []:"),
+    "how a group is met": ("try:\n        n = 2", "except ValueError:", "except* ValueError:"),
+    "raw text": (r'n = len(rf"\n{n}")', r'n = len(f"\n{n}")'),
+    "what is entered": ("", "with open(n) as (a, b):", "with open(n) as (a, (b,)):"),
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_it_moves_with_what_reads_nearly_alike(name: str) -> None:
+    match ALIKE[name]:
+        case ("match n:", one, other):
+            texts = [f"match n:\n        {case}\n            return True" for case in (one, other)]
+        case (above, one, other):
+            texts = [f"{above}\n    {line}\n        n = 3" for line in (one, other)]
+        case both:
+            texts = list(both)
+    seen = set()
+    for text in texts:
+        module = f"{MODULE}\n\n\ndef holds(ctx) -> bool:\n    n = 1\n    {text}\n    return n > 3"
+        seen.add(digest(BODY + "\nflow.when(holds, lambda b: b.step(open_review))", module))
+    assert len(seen) == 2
