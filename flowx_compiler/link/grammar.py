@@ -121,6 +121,14 @@ class Grammar:
 
     def _local_function(self, around: Surroundings, function: Function, body: tuple[Stmt, ...]) -> None:
         """A function of define is read where a call names it: one that nothing names holds steps that would vanish."""
+        named = [other for other in body if isinstance(other, Function) and other.name == function.name]
+        if function is not named[0]:
+            self.problem(
+                ids.STATEMENT_IN_DEFINE,
+                self._project.place(around.module, function.name_span),
+                f"a second function is called `{function.name}`: which of them a call means depends on where it stands",
+                "give each a name of its own",
+            )
         if not any(other is not function and names_in(other, function.name) for other in body):
             self.problem(
                 ids.STATEMENT_IN_DEFINE,

@@ -12,10 +12,12 @@ from flowx_compiler.syntax import (
     Assign,
     Attribute,
     Block,
+    Call,
     Class,
     Constant,
     Display,
     Expr,
+    ExprStatement,
     Function,
     Import,
     Module,
@@ -58,6 +60,8 @@ class Scope:
 
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
     star_imports: list[StarImport] = field(default_factory=list)
+    for_checkers: list[tuple[Stmt, ...]] = field(default_factory=list)
+    """What only type checkers read; it binds what nothing else does."""
 
     def last(self, name: str) -> Binding | None:
         """The binding that holds when the module has run: the later one wins."""
@@ -71,6 +75,8 @@ class Names:
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
         self._scopes: dict[str, Scope] = {}
+        self._is_worked_out: dict[str, bool] = {}
+        """By module, whether statements change its `__all__`."""
 
     def module(self, name: str) -> Module | None:
         """A file of the project by its module name; `None` where the project has none."""
@@ -84,6 +90,7 @@ class Names:
             self._scopes[module] = scope
             if found is not None:
                 _collect(found, found.body, scope, conditional=False)
+                _add_what_checkers_read(found, scope)
         return self._scopes[module]
 
     def names(self, module: str) -> frozenset[str]:
@@ -145,7 +152,7 @@ class Names:
             elif self._sources.module(source) is not None:
                 # Modules may import everything of each other: each is asked once on the way down.
                 below = self._names(source, seen | {module})
-                found |= {name for name in below if self._is_exported(source, name)}
+                found |= {name for name in below if self._is_exported(source, name) is not False}
         return frozenset(found)
 
     def _lookup(self, module: str, name: str, seen: frozenset[tuple[str, str]]) -> str | None:
@@ -157,6 +164,8 @@ class Names:
         for star in reversed(scope.star_imports):
             if binding is not None and star.span < binding.span:
                 break
+            if self._may_come_from(star.source, name):
+                return f"{module}.{name}"  # as of a name that is bound in several branches, below
             found = self._from_star(star.source, name, seen)
             if found is not None:
                 return found
@@ -167,6 +176,12 @@ class Names:
             return f"{module}.{name}"
         source, taken = binding.imported
         return source if taken is None else self._member(source, taken, seen)
+
+    def _may_come_from(self, source: str, name: str) -> bool:
+        """Whether nothing but running a module tells if it gives a name to those who import everything of it."""
+        if _is_runtime(source) or self._sources.module(source) is None or name not in self.names(source):
+            return False
+        return self._is_exported(source, name) is None
 
     def _from_star(self, source: str, name: str, seen: frozenset[tuple[str, str]]) -> str | None:
         if _is_runtime(source):
@@ -190,13 +205,22 @@ class Names:
         # A member of a class or constant of the project, or anything of a library: the path itself is its name.
         return f"{qualified}.{name}"
 
-    def _is_exported(self, module: str, name: str) -> bool:
-        listed = self.scope(module).last("__all__")
-        if listed is None or not isinstance(listed.definition, Assign):
+    def _is_exported(self, module: str, name: str) -> bool | None:
+        """Whether `import *` takes a name along; `None` where `__all__` is worked out when the module runs."""
+        found = self.scope(module).bindings.get("__all__", ())
+        if module not in self._is_worked_out:
+            source = self._sources.module(module)
+            self._is_worked_out[module] = source is not None and any(map(_changes_exports, source.body))
+        if self._is_worked_out[module]:
+            return None
+        if not found:
             return not name.startswith("_")
-        value = listed.definition.value
-        if not isinstance(value, Display):
-            return True
+        listed, *others = found
+        value = listed.definition.value if isinstance(listed.definition, Assign) else None
+        if others or listed.is_conditional or not isinstance(value, Display):
+            return None
+        if not all(isinstance(item, Constant) for item in value.items):
+            return None
         return any(isinstance(item, Constant) and item.value == name for item in value.items)
 
 
@@ -234,13 +258,38 @@ def _collect_block(module: Module, block: Block, scope: Scope, *, conditional: b
     if block.kind == "if" and _is_type_checking(block.expressions[0]):
         # What is imported for checkers alone is the same thing at run time; an `else` branch is what really runs.
         for suite in block.suites:
-            _collect(module, suite.body, scope, conditional=conditional)
+            if suite.role == "body":
+                scope.for_checkers.append(suite.body)
+            else:
+                _collect(module, suite.body, scope, conditional=conditional)
         return
     is_decision = block.kind != "with"
     for suite in block.suites:
         for name in suite.bound:
             _bind(scope, name, Binding(None, None, is_conditional=True, span=suite.span))
         _collect(module, suite.body, scope, conditional=conditional or is_decision)
+
+
+def _add_what_checkers_read(module: Module, scope: Scope) -> None:
+    """Names that are there for type checkers alone, wherever in the module that is said."""
+    stars = list(scope.star_imports)
+    while scope.for_checkers:
+        apart = Scope()
+        _collect(module, scope.for_checkers.pop(0), apart, conditional=False)
+        scope.for_checkers += apart.for_checkers
+        for name, bindings in apart.bindings.items():
+            scope.bindings.setdefault(name, bindings)
+        stars += apart.star_imports
+    scope.star_imports = stars
+
+
+def _changes_exports(statement: Stmt) -> bool:
+    """`__all__.append("more")` and the like."""
+    match statement:
+        case ExprStatement(value=Call(function=Attribute(value=Name(id="__all__")))):
+            return True
+        case _:
+            return False
 
 
 def _collect_import(module: Module, statement: Import, scope: Scope, *, conditional: bool) -> None:
