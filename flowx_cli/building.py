@@ -104,10 +104,16 @@ def build_application(
     return BuiltProject(config, outcome.report, different, (), restated, unread)
 
 
+class GitUnreadable(ValueError):
+    """There is a repository, and git does not show it to this user."""
+
+
 def _released(config: Config) -> tuple[Released, str]:
     """What HEAD says is released; and a sentence where it has a manifest that says nothing."""
     try:
         return read_released(_committed(config)).without_drafts(), ""
+    except GitUnreadable as unread:
+        return Released(), f"{unread}; until then nothing can be held to what is released"
     except NotAManifest:
         return Released(), (
             f"{config.manifest} cannot be read as git's HEAD has it, so that nothing can be held to what is released: "
@@ -129,11 +135,15 @@ def _committed(config: Config) -> bytes | None:
         return None
     import subprocess
 
+    from flowx_compiler.diff.git import distrusted
+
     asked = ("git", "-C", str(root), "cat-file", "blob", f"HEAD:./{config.manifest}")
     try:
         found = subprocess.run(asked, capture_output=True, check=False, env=os.environ | {"GIT_OPTIONAL_LOCKS": "0"})
     except OSError:
         return None
+    if found.returncode and b"safe.directory" in found.stderr:
+        raise GitUnreadable(distrusted(root))
     return None if found.returncode else found.stdout
 
 

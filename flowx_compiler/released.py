@@ -19,7 +19,7 @@ class Released:
     """The part of a manifest that instances in flight hold on to."""
 
     digests: Mapping[Identity, str] = field(default_factory=dict)
-    """The plan digest of each current flow."""
+    """The plan digest of each current flow, and of each older version whose plan is kept."""
     labels: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """By capability id, the labels of the steps inside it."""
 
@@ -53,7 +53,11 @@ def read_released(manifest: bytes | str | None) -> Released:
         return Released()
     try:
         document = json.loads(manifest)
-        digests = {(str(flow["id"]), str(flow["version"])): str(flow["planDigest"]) for flow in document["flows"]}
+        digests = {
+            (str(flow["id"]), str(plan["version"])): str(plan["planDigest"])
+            for flow in document["flows"]
+            for plan in (flow, *flow.get("retiredPlans", ()))
+        }
         labels = {
             str(capability["id"]): frozenset(map(str, capability.get("onceLabels", ())))
             for capability in document["capabilities"]

@@ -105,12 +105,17 @@ class _Repository:
         return _line(self.git("rev-parse", "--is-shallow-repository")) == "true"
 
 
+def distrusted(folder: Path) -> str:
+    """What to do where git shows this user nothing of a repository."""
+    return (
+        f"git does not trust {folder}, which belongs to somebody else, as checkouts in containers do:"
+        f" run `git config --global --add safe.directory {folder}` first"
+    )
+
+
 def _unreadable(folder: Path, said: str) -> str:
     if "safe.directory" in said:
-        return (
-            f"git does not trust {folder}, which belongs to somebody else, as checkouts in containers do:"
-            f" run `git config --global --add safe.directory {folder}` first"
-        )
+        return distrusted(folder)
     if "not a git repository" in said or not said.strip():
         return f"{folder} is not in a git repository: name two files instead of --against"
     return f"git cannot read {folder} ({said.splitlines()[0].removeprefix('fatal: ')}): name two files instead"

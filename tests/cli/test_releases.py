@@ -85,6 +85,35 @@ def test_under_a_new_version_the_former_plan_stays_and_still_loads(released: Pro
     assert [item["code"] for item in json.loads(diff.stdout)["findings"]] == ["FLOWX-DIFF-212"]
 
 
+def test_who_goes_back_to_a_version_that_was_left_behind_finds_it_released(released: Project) -> None:
+    released.edit("flows.py", 'version="1.0.0"', 'version="1.1.0"')
+    change_steps(released)
+    assert released.flowx("build").returncode == 0
+    git(released, "add", "-A")
+    git(released, "commit", "-q", "-m", "Release 1.1.0")
+    plan = (released.root / PLAN).read_bytes()
+    released.edit("flows.py", 'version="1.1.0"', 'version="1.0.0"')
+    run = released.flowx("build")
+    assert run.returncode == 1
+    assert "error[FLOWX1301]: 'order.place' is not what was committed as version 1.0.0" in run.stdout
+    assert (released.root / PLAN).read_bytes() == plan
+    now, before = "        flow.step(start_job)\n        flow.step(open_review)\n", "        flow.step(start_job)\n"
+    released.edit("flows.py", now, before)
+    assert released.flowx("build").returncode == 0, "taken back as it was"
+
+
+def test_a_repository_that_git_does_not_trust_is_not_one_without_releases(released: Project) -> None:
+    change_steps(released)
+    stranger = {"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"}
+    checked = released.flowx("build", "--check", **stranger)
+    assert checked.returncode == 2
+    assert "git does not trust" in checked.stderr
+    assert "safe.directory" in checked.stderr
+    built = released.flowx("build", **stranger)
+    assert built.returncode == 2, "it is written, and yet nobody takes it for a good build"
+    assert "nothing can be held to what is released" in built.stderr
+
+
 def test_what_does_not_change_the_meaning_is_no_change(released: Project) -> None:
     released.edit(
         "flows.py", "        flow.step(start_job)\n", "        # The job comes first.\n        flow.step(start_job)\n"
