@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import tokenize
 from dataclasses import dataclass
 from difflib import unified_diff
 from typing import TYPE_CHECKING
 
 from flowx_cli.building import read_sources
-from flowx_cli.writing import write_text
+from flowx_cli.writing import write_bytes
 from flowx_compiler.build import analyse
 from flowx_compiler.fix import FIXABLE, fixed_texts
 
@@ -23,6 +25,8 @@ class Mended:
     file: str
     before: str
     after: str
+    encoding: str
+    """Of the file on disk, with the mark that it may begin with."""
 
     def diff(self) -> str:
         """The change as a unified diff."""
@@ -44,10 +48,11 @@ def fixes(config: Config, asked: Asked) -> tuple[Mended, ...]:
     findings = [finding for finding in build.verdict.findings if finding.id in FIXABLE]
     mended = []
     for name, text in fixed_texts(build.program, findings).items():
-        before = files[name].source.decode("utf-8-sig")
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(files[name].source).readline)
+        before = files[name].source.decode(encoding)
         # The compiler reads every newline convention as one; the file keeps its own.
         newline = "\r\n" if "\r\n" in before else "\n"
-        mended.append(Mended(name, before, text.replace("\n", newline)))
+        mended.append(Mended(name, before, text.replace("\n", newline), encoding))
     return tuple(mended)
 
 
@@ -55,5 +60,5 @@ def fix_application(config: Config, asked: Asked) -> tuple[str, ...]:
     """Mend an application's files on disk; gives their names."""
     mended = fixes(config, asked)
     for file in mended:
-        write_text(config.root / file.file, file.after)
+        write_bytes(config.root / file.file, file.after.encode(file.encoding))
     return tuple(file.file for file in mended)

@@ -68,6 +68,11 @@ def _is_no_other_document(content: bytes) -> bool:
 
 
 def write_text(path: Path, text: str) -> None:
+    """Write a text as UTF-8; see `write_bytes`."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     """Write through a temporary file, so that a build that is killed leaves the old file or the new one.
 
     Raises:
@@ -78,7 +83,7 @@ def write_text(path: Path, text: str) -> None:
     except (FileExistsError, NotADirectoryError) as error:
         raise UsageProblem(f"{path.parent} has to be a folder and is a file: move it, or name another place") from error
     with NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.name}.", delete=False) as temporary:
-        temporary.write(text.encode())
+        temporary.write(content)
     mode = path.stat().st_mode if path.exists() else 0o666 & ~_umask()
     Path(temporary.name).chmod(mode)
     Path(temporary.name).replace(path)

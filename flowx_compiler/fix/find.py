@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from flowx_compiler.check.reads import calls
 from flowx_compiler.findings import Place
 from flowx_compiler.fix.edits import Edit
@@ -31,14 +33,48 @@ def call_inside(module: Module, span: Span, methods: tuple[str, ...]) -> Call | 
     return None
 
 
+_BUILDS: Final = frozenset(
+    {
+        "step",
+        "when",
+        "switch",
+        "case",
+        "emit",
+        "emit_on_failure",
+        "fail",
+        "for_each",
+        "poll_until",
+        "returns",
+        "sub_flow",
+    }
+)
+"""The calls of a builder that are given what is asked of the context."""
+
+
 def context_at(module: Module, span: Span) -> str | None:
-    """The name of the context around a place: the lone parameter of a lambda, the last of a capability's function."""
+    """The name of the context around a place: of the lambda that a builder is given, or of a capability's function.
+
+    `None` where there is none, or where something in between has a parameter of that name.
+    """
+    asked = {
+        argument.value.span
+        for call in calls(module.body)
+        if isinstance(call.function, Attribute) and call.function.attr in _BUILDS
+        for argument in call.arguments
+        if isinstance(argument.value, Lambda)
+    }
     found: str | None = None
     for node in walk(module.body):
-        if isinstance(node, Lambda | Function) and node.span.holds(span):
-            parameters = [parameter.name for parameter in node.parameters if parameter.name != "self"]
-            is_context = len(parameters) == (1 if isinstance(node, Lambda) else 2)
-            found = parameters[-1] if is_context and (isinstance(node, Lambda) or _is_capability(node)) else found
+        if not isinstance(node, Lambda | Function) or not node.span.holds(span):
+            continue
+        parameters = [parameter.name for parameter in node.parameters if parameter.name != "self"]
+        if found is not None:
+            if found in parameters:
+                return None
+        elif isinstance(node, Lambda):
+            found = parameters[0] if len(parameters) == 1 and node.span in asked else None
+        elif _is_capability(node) and len(parameters) == 2:
+            found = parameters[1]
     return found
 
 

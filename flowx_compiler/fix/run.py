@@ -11,13 +11,9 @@ from flowx_compiler.findings import Finding
 from flowx_compiler.fix.edits import Edit, after, apply_edits
 from flowx_compiler.fix.find import call_at, call_inside, context_at, module_of, spelt, text_of
 from flowx_compiler.model import Program, Step
-from flowx_compiler.syntax import Attribute, Call, Module, Span
+from flowx_compiler.syntax import Argument, Attribute, Call, Module, Span
 
-_UTC_NOW = {
-    "datetime.datetime.now": "utc_now",
-    "datetime.datetime.utcnow": "utc_now",
-    "time.time": "utc_now.timestamp()",
-}
+_UTC = frozenset({"datetime.UTC", "datetime.timezone.utc"})
 _DRAWS = frozenset({"random", "randint", "randrange", "choice", "choices", "sample", "shuffle", "uniform", "gauss"})
 
 
@@ -27,8 +23,10 @@ def fixed_texts(program: Program, findings: Iterable[Finding]) -> Mapping[str, s
     for finding in findings:
         fix = FIXABLE.get(finding.id)
         module = module_of(program, finding.place)
-        for edit in fix(program, module, finding) if fix is not None and module is not None else ():
-            edits[edit.file].append(edit)
+        found = list(fix(program, module, finding)) if fix is not None and module is not None else []
+        if not any(_holds_a_comment(program, edit) for edit in found):
+            for edit in found:
+                edits[edit.file].append(edit)
     texts = {}
     for module in program.modules.values():
         if module.file in edits:
@@ -73,16 +71,34 @@ def _add_jitter(program: Program, _: Module, finding: Finding) -> Iterator[Edit]
 
 def _use_context(program: Program, module: Module, finding: Finding) -> Iterator[Edit]:
     call = call_at(module, finding.place.span)
-    context = context_at(module, finding.place.span)
-    if call is None or context is None:
+    if call is None:
+        return
+    context = context_at(module, call.span)
+    if context is None:
         return
     name = qualified(program, module.name, call.function)
-    if name in _UTC_NOW:
-        yield Edit(module.file, call.span, f"{context}.{_UTC_NOW[name]}")
+    if name == "datetime.datetime.now" and _is_in_utc(program, module, call):
+        yield Edit(module.file, call.span, f"{context}.utc_now")
     elif finding.id == "FLOWX1008" and name == "uuid.uuid4":
         yield Edit(module.file, call.span, f"{context}.new_id()")
     elif finding.id == "FLOWX1008" and name is not None and name.startswith("random.") and name[7:] in _DRAWS:
         yield Edit(module.file, call.function.span, f"{context}.random.{name[7:]}")
+
+
+def _is_in_utc(program: Program, module: Module, call: Call) -> bool:
+    """Whether it gives what the context's clock does: another zone reads otherwise, no zone compares otherwise."""
+    match call.arguments:
+        case (Argument(value=zone, keyword=None | "tz", star=""),):
+            return qualified(program, module.name, zone) in _UTC
+        case _:
+            return False
+
+
+def _holds_a_comment(program: Program, edit: Edit) -> bool:
+    """Whether a comment would go with what is replaced; a text with `#` counts, and is left to a person too."""
+    module = next(module for module in program.modules.values() if module.file == edit.file)
+    lines = module.lines[edit.span.line - 1 : edit.span.end_line - 1]  # the last ends where the replacement does
+    return any("#" in line for line in lines)
 
 
 def _drop_policy(program: Program, module: Module, finding: Finding) -> Iterator[Edit]:

@@ -72,3 +72,60 @@ def test_a_comment_beside_a_mended_schedule_stays() -> None:
     )
     mended, _ = fix(files, "FLOWX1060")
     assert 'interval=Backoff.exponential_jitter("PT10S", "PT10S"),  # agreed with them' in mended[1].source.decode()
+
+
+UNFIXED = {
+    "another zone": 'flow.when(lambda ctx: datetime.now(ZoneInfo("CET")).hour < 12, lambda b: b.step(start_job))',
+    "no zone": "flow.when(lambda ctx: datetime.now() < datetime(2030, 1, 1), lambda b: b.step(start_job))",
+    "no zone of its own": "flow.when(lambda ctx: datetime.utcnow().hour < 12, lambda b: b.step(start_job))",
+    "a measure": "flow.when(lambda ctx: time.time() - LIMIT > 3, lambda b: b.step(start_job))",
+    "a parameter of that name": (
+        "flow.when(lambda ctx: any(map(lambda ctx: datetime.now(UTC).hour < 12, [1])), lambda b: b.step(start_job))"
+    ),
+}
+MEDIATED = "flow.when(lambda ctx: any(map(lambda x: datetime.now(UTC).hour < x, [1])), lambda b: b.step(start_job))"
+MODULE = "import time\nfrom datetime import UTC, datetime\nfrom zoneinfo import ZoneInfo\n\nLIMIT: Final = 3"
+DURABLE = '@flow("example.flow", version="1.0.0", profile=Profile.DURABLE, deadline="P30D")'
+
+
+@pytest.mark.parametrize("name", UNFIXED)
+def test_what_would_mean_something_else_is_left_to_a_person(name: str) -> None:
+    files = source(UNFIXED[name], decorator=DURABLE, module=MODULE)
+    mended, found = fix(files, "FLOWX1011")
+    assert found
+    assert mended == files
+
+
+def test_a_lambda_inside_another_asks_the_context_of_the_outer_one() -> None:
+    mended, _ = fix(source(MEDIATED, decorator=DURABLE, module=MODULE), "FLOWX1011")
+    assert "map(lambda x: ctx.utc_now.hour < x, [1])" in mended[1].source.decode()
+
+
+def test_a_capability_keeps_its_measures_and_its_keys() -> None:
+    body = """\
+@capability("example.stamp", version="1.0.0", authorization=Internal(), idempotent=True)
+async def stamp(request: PlaceOrder, ctx: StepContext) -> ManualReview:
+    began = time.time()
+    first = sorted([1, 2], key=lambda x: random.random())
+    return ManualReview(ticket=f"{time.time() - began} {first}")
+"""
+    files = source("flow.step(stamp)", decorator=DURABLE, module=f"import random\n{MODULE}\n\n\n{body}")
+    assert fix(files, "FLOWX1007")[0] == files
+    mended, _ = fix(files, "FLOWX1008")
+    assert "key=lambda x: ctx.random.random())" in mended[1].source.decode()
+
+
+def test_a_comment_in_what_would_be_replaced_keeps_it_as_it_is() -> None:
+    files = source(
+        "flow.step(start_job)\n"
+        "flow.poll_until(\n"
+        "    job_status,\n"
+        "    until=lambda ctx: ctx.get(JobStatus).done,\n"
+        "    interval=Backoff.fixed(  # agreed with them\n"
+        '        "PT10S"\n'
+        "    ),\n"
+        '    timeout="PT1H",\n'
+        ").on_timeout(lambda late: late.fail(TooLate))",
+        decorator=DURABLE,
+    )
+    assert fix(files, "FLOWX1060")[0] == files
