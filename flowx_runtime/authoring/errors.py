@@ -18,6 +18,14 @@ class FlowxError(Exception):
     code: ClassVar[str] = "flowx.error"
 
 
+def said_by(error: BaseException) -> str:
+    """What an exception says, whoever made it: one that fails to say anything must still be recorded."""
+    try:
+        return str(error)
+    except Exception as failed:  # its own `__str__`
+        return f"<{type(failed).__name__} when it was asked what it says>"
+
+
 class FlowError(Exception):
     """A business failure that a flow expects; a subclass says its code and category.
 

@@ -94,7 +94,8 @@ class Capabilities:
         if missing:
             raise CapabilityMissing(
                 f"the plans use {', '.join(missing)}, of which this host has no instance: "
-                "add one to `capabilities=[…]`, built with what its `__init__` needs"
+                "add one to `capabilities=[…]`, built with what its `__init__` needs; for the `flowx` command, to what "
+                "the function gives that `capabilities` of [tool.flowx] names"
             )
         used = [target for target in targets if isinstance(target, type)]
         unused = [type(item).__qualname__ for item in self._instances.values() if not isinstance(item, tuple(used))]

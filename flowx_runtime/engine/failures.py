@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from pydantic import ValidationError
 
-from flowx_runtime.authoring.errors import FlowError, FlowxError
+from flowx_runtime.authoring.errors import FlowError, FlowxError, said_by
 from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine.documents import ValueNotKept, ValueTooLarge
 from flowx_runtime.engine.redaction import NEEDS_KEY_RING, Redacted, ValueRedacted, redact
@@ -71,7 +71,7 @@ def failure(code: str, category: Category, detail: str) -> FlowFailure:
 def stored_error(error: Exception, values: Iterable[object], *, code: str) -> StoredError:
     """What is kept of an exception; a business error speaks for itself, any other is a defect called `code`."""
     if isinstance(error, FlowError):
-        return StoredError(error.code or UNHANDLED, error.category.value, redact(str(error), values))
+        return StoredError(error.code or UNHANDLED, error.category.value, redact(said_by(error), values))
     if _met_a_hole(error):
         error = ValueRedacted(NEEDS_KEY_RING)
     if isinstance(error, ValueMissing | ValueRedacted | ValueTooLarge | ValueNotKept):
@@ -95,8 +95,9 @@ def told_to_log(error: BaseException, values: Iterable[object]) -> str:
     seen: set[int] = set()
     while current is not None and id(current) not in seen:
         seen.add(id(current))
-        frames = "".join(traceback.format_tb(current.__traceback__))
-        parts.append(f"Traceback (most recent call last):\n{frames}{type(current).__name__}: {_text(current)}")
+        if not isinstance(current, FlowFailure):  # why a flow goes back is in its row; this is about an undo on the way
+            frames = "".join(traceback.format_tb(current.__traceback__))
+            parts.append(f"Traceback (most recent call last):\n{frames}{type(current).__name__}: {_text(current)}")
         current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
     return redact("\n\nwhich came after:\n\n".join(parts), values)
 
@@ -104,7 +105,7 @@ def told_to_log(error: BaseException, values: Iterable[object]) -> str:
 def _text(error: BaseException) -> str:
     """What an exception says. pydantic quotes the input it refuses, shortened, so that no search would find it."""
     if not isinstance(error, ValidationError):
-        return str(error)
+        return said_by(error)
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     places = (".".join(map(str, problem["loc"])) or "the value" for problem in problems)
     listed = "; ".join(f"{place}: {problem['msg']}" for place, problem in zip(places, problems, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import threading
 import time
@@ -11,7 +12,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass
 from typing import Any, Final
 
-from flowx_runtime.authoring.errors import FlowError
+from flowx_runtime.authoring.errors import FlowError, said_by
 from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine.capabilities import Call
 from flowx_runtime.engine.failures import UNHANDLED, WRONG_RESULT, Disowned, stored_error, told_to_log
@@ -98,7 +99,7 @@ def told(error: BaseException, request: Any, context: StepRun) -> StoredError:
             raise each
     if not isinstance(error, Exception):
         # Passing that on would leave no row, and the effect would be repeated without end.
-        defect = RuntimeError(f"the capability let {type(error).__name__} out: {error}".removesuffix(": "))
+        defect = RuntimeError(f"the capability let {type(error).__name__} out: {said_by(error)}".removesuffix(": "))
         defect.__cause__ = error
         error = defect
     if not isinstance(error, FlowError):
@@ -128,6 +129,8 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 def wrong_result(use: CapabilityUse, value: Any) -> StoredError:
     """The error of a capability that gave something else than it declares."""
     given = type(value).__name__
+    if inspect.isawaitable(value):
+        given = f"a {given} that nobody awaited: put `await` in front of the call"
     contract = "nothing" if use.result is None else use.result.__name__
     return StoredError(WRONG_RESULT, Category.INTERNAL.value, f"{use.id!r} declares {contract} and gave {given}")
 

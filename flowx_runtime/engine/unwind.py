@@ -27,6 +27,9 @@ from flowx_runtime.plan.plan import Plan
 _LOG = logging.getLogger("flowx.engine")
 
 DEFAULT_RETRY: Final = Retry(3, Backoff.exponential_jitter("PT0.1S", "PT1S"))
+
+_ONCE: Final = Retry(1, Backoff.fixed("PT1S"))
+"""Of an undo that is not idempotent: one that raised may have done its work, and doing it again pays twice."""
 """For an undo without a policy of its own: one lost packet must not strand an operator."""
 
 _LONGEST_PAUSE = timedelta(seconds=1)
@@ -80,7 +83,7 @@ class Unwinder:
 
     async def _undo(self, session: Session, undo: Undo) -> bool:
         key = (undo.scope, undo.step_id)
-        retry = undo.retry or DEFAULT_RETRY
+        retry = undo.retry or (DEFAULT_RETRY if undo.use.idempotent else _ONCE)
         made = session.undo_failures.get(key, 0)
         last: StoredError | None = None
         while made < retry.attempts:
@@ -92,14 +95,14 @@ class Unwinder:
                 return True
             made += 1
         _LOG.error(
-            "instance %s of %s is not undone: %r (scope %r) of %r gave up after %s attempts%s. "
+            "instance %s of %s is not undone: %r (scope %r) of %r gave up after %s%s. "
             "Undo it by hand; the undo is given %s",
             session.instance_id,
             session.plan.flow_id,
             undo.use.id,
             undo.scope,
             undo.name,
-            made,
+            "one attempt" if made == 1 else f"{made} attempts",
             "" if last is None else f", last with {last.code}: {last.detail}",
             _said(undo, session.documents),
         )

@@ -85,6 +85,7 @@ class Drain:
         self._unanswered: set[UUID] = set()
         """The instances with an event that found nobody, since the last that found somebody."""
         self._probes = 0
+        self._is_stopping = False
         self._woken = asyncio.Event()
         self._freed = asyncio.Event()
         self.counts = PublishCounts()
@@ -212,12 +213,16 @@ class Drain:
             raise
         except BaseException as error:
             task = asyncio.current_task()
-            if task is not None and task.cancelling():
+            is_cancelled = task is not None and task.cancelling() > 0
+            if is_cancelled and self._is_stopping:
                 raise
-            # Nobody cancels this publish. Left alone, it would be tried for ever and never be counted.
+            # Nobody here cancels this publish. Left alone, it would be tried for ever and never be counted.
             defect = RuntimeError(f"the publisher let {type(error).__name__} out")
             defect.__cause__ = error
-            return self._note_failure(claim, claimed, defect)
+            goes_on = self._note_failure(claim, claimed, defect)
+            if is_cancelled:
+                raise
+            return goes_on
         self._unanswered.clear()
         self._settling.published(claimed.instance_id, claimed.event.event_id)
         self.counts = replace(self.counts, published=self.counts.published + 1)
@@ -276,6 +281,7 @@ class Drain:
         await self._come_to_rest()
 
     async def _stop(self) -> None:
+        self._is_stopping = True
         working = set(self._at_work)
         for work in working:
             work.cancel()

@@ -6,6 +6,7 @@ import logging
 from typing import Final
 from uuid import UUID
 
+from flowx_runtime.authoring.errors import said_by
 from flowx_runtime.journal.outbox import ClaimedEvent, FailedTry
 from flowx_runtime.outbox.publisher import PublisherUnavailable
 from flowx_runtime.outbox.settings import Publishing
@@ -31,7 +32,7 @@ def failed_try(
     is_refusal = not isinstance(error, _UNANSWERED)
     gap = settings.backoff.gap(claimed.attempts, draw=draw)
     asked = error.retry_after if isinstance(error, PublisherUnavailable) else None
-    told = str(error) or ("it took too long" if isinstance(error, TimeoutError) else "no reason given")
+    told = said_by(error) or ("it took too long" if isinstance(error, TimeoutError) else "no reason given")
     return FailedTry(
         claim_id=claim_id,
         instance_id=claimed.instance_id,

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
+from flowx_runtime.authoring.errors import said_by
 from flowx_runtime.plan.plan import Plan
 from flowx_runtime.testing.builder import TestHostBuilder, flow_host
 from flowx_runtime.testing.errors import Interrupted
@@ -93,7 +94,7 @@ async def pass_through(
         _refuse(host, what)
         if interrupts is None:
             raise
-        raise Interrupted(f"{host.plan.flow_id}, {what}, raised {type(error).__name__}: {error}") from error
+        raise Interrupted(f"{host.plan.flow_id}, {what}, raised {type(error).__name__}: {said_by(error)}") from error
     else:
         told = Told(
             tuple(run.trace for run in (*host.runs, *host.started_by_themselves)),

@@ -19,12 +19,12 @@ from engine_plans import (
 )
 from engine_scene import Crash, Scene
 
-from flowx_runtime import Failed
+from flowx_runtime import Failed, Internal, StepContext, capability
 from flowx_runtime.authoring.backoff import Backoff
 from flowx_runtime.authoring.policies import PolicySet, Retry
 from flowx_runtime.host.outcome import Compensation
 from flowx_runtime.journal.records import State
-from flowx_runtime.plan import Branch, Fail, FailureEmit, Jump, Switch
+from flowx_runtime.plan import Branch, CapabilityUse, Fail, FailureEmit, Jump, Switch
 
 ORDER = Submit(document_id="o", note="hunter2")
 
@@ -138,6 +138,22 @@ async def test_the_compensation_policy_says_how_often_an_undo_is_tried():
     assert (await scene.rows()).count("|1|offer.unarchive|Failure") == 5
 
 
+async def test_an_undo_that_is_not_idempotent_and_raised_is_not_made_again_by_itself(caplog):
+    made = []
+
+    @capability("offer.refund", version="1.0.0", authorization=Internal())
+    async def refund(request: Submit, ctx: StepContext) -> None:
+        made.append(request)
+        raise RuntimeError("refunded, perhaps")
+
+    careless = replace(archive(1), compensation=CapabilityUse(refund, "offer.refund", "1.0.0", Submit, None))
+    scene = Scene(plan(upload(0), careless, extract(2)))
+    scene.world.raising["document.extract"] = Refused()
+    assert (await failed(scene)).compensation is Compensation.FAILED
+    assert len(made) == 1
+    assert "gave up after one attempt, last with" in caplog.text
+
+
 async def test_attempts_at_an_undo_are_counted_over_a_crash():
     scene = Scene(saga())
     scene.world.raising |= {"document.extract": Refused(), "offer.unarchive": RuntimeError("no archive")}
@@ -166,6 +182,28 @@ async def test_any_other_exception_is_a_defect_logged_with_its_traceback(caplog)
     assert (outcome.error.code, outcome.error.category) == ("capability.unhandled", "internal")
     assert "surprise" in outcome.error.detail
     assert any("Traceback" in record.getMessage() for record in caplog.records)
+
+
+class Unsayable(Exception):
+    def __str__(self) -> str:
+        return self.response.status  # type: ignore[attr-defined,no-any-return]
+
+
+class UnsayableRefusal(Refused):
+    __str__ = Unsayable.__str__
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(Unsayable(), "capability.unhandled"), (UnsayableRefusal(), "ocr.refused")]
+)
+async def test_an_exception_that_fails_to_say_anything_fails_the_step_all_the_same(error, code):
+    scene = Scene(saga())
+    scene.world.raising |= {"document.extract": error, "offer.unarchive": error}
+    outcome = await failed(scene)
+    assert outcome.error.code == code
+    assert "<AttributeError when it was asked what it says>" in outcome.error.detail
+    assert await scene.state() is State.COMPENSATION_FAILED
+    assert (await scene.rows())[-4:] == [*["|1|offer.unarchive|Failure"] * 3, "|0|ocr.cancel|Compensated"]
 
 
 async def test_sensitive_members_are_in_no_error_and_no_log(caplog):

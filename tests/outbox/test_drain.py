@@ -360,6 +360,41 @@ class Panic(BaseException):
     """As some libraries raise for a fault of their own."""
 
 
+class Unsayable(Exception):
+    def __str__(self) -> str:
+        raise LookupError
+
+
+async def _cancels_itself(_: Envelope) -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    await asyncio.sleep(0)
+
+
+async def _says_nothing(_: Envelope) -> None:
+    raise Unsayable
+
+
+@pytest.mark.parametrize("publish", [_cancels_itself, _says_nothing])
+async def test_a_publisher_that_cannot_even_fail_is_tried_no_more_often_than_another(journal, publish) -> None:
+    instance_id = await stage(journal)
+    asked = 0
+
+    async def counted(envelope: Envelope) -> None:
+        nonlocal asked
+        asked += 1
+        await publish(envelope)
+
+    draining = drain(journal, Remembering(counted), PATIENT)
+    for _ in range(5):
+        await draining.drain_once()
+    assert (asked, draining.counts.failed) == (1, 1)
+    assert await journal.live_leases(instance_id) == 1
+    settled = drain(journal, Remembering(counted), PROMPT)
+    assert await settled.drain_once() == 0
+
+
 @pytest.mark.parametrize("escaping", [asyncio.CancelledError, GeneratorExit, SystemExit, Panic])
 async def test_what_a_publisher_lets_out_though_nobody_cancels_it_counts_as_a_refusal(journal, escaping) -> None:
     async def let_out(envelope: Envelope) -> None:
