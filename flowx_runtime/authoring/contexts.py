@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from random import Random
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, overload
 from uuid import UUID
 
 if TYPE_CHECKING:
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 In_co = TypeVar("In_co", covariant=True)
 T = TypeVar("T")
+
+BY_NUMBER: Final[object] = object()
+"""The passes of a step are told apart by the order they come in. `None` is a value like any other, and refused."""
 
 
 class Logger(Protocol):
@@ -115,7 +118,7 @@ class StepContext(Protocol):
         work: Callable[[], Awaitable[T]],
         /,
         *,
-        each: object = None,
+        each: object = BY_NUMBER,
         scope: object = None,
         retry: Backoff | None = None,
         returns: Any = None,
@@ -127,7 +130,7 @@ class StepContext(Protocol):
         work: Callable[[str], Awaitable[T]],
         /,
         *,
-        each: object = None,
+        each: object = BY_NUMBER,
         scope: object = None,
         retry: Backoff | None = None,
         returns: Any = None,
@@ -139,7 +142,7 @@ class StepContext(Protocol):
         work: Callable[[], T],
         /,
         *,
-        each: object = None,
+        each: object = BY_NUMBER,
         scope: object = None,
         retry: Backoff | None = None,
         returns: Any = None,
@@ -151,7 +154,7 @@ class StepContext(Protocol):
         work: Callable[[str], T],
         /,
         *,
-        each: object = None,
+        each: object = BY_NUMBER,
         scope: object = None,
         retry: Backoff | None = None,
         returns: Any = None,
@@ -162,7 +165,7 @@ class StepContext(Protocol):
         work: Callable[..., Any],
         /,
         *,
-        each: object = None,
+        each: object = BY_NUMBER,
         scope: object = None,
         retry: Backoff | None = None,
         returns: Any = None,

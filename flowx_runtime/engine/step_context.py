@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from flowx_runtime.authoring.backoff import Backoff
-from flowx_runtime.authoring.contexts import Logger
+from flowx_runtime.authoring.contexts import BY_NUMBER, Logger
 from flowx_runtime.authoring.errors import FlowxError
 from flowx_runtime.engine.bag import Bag
 from flowx_runtime.engine.identity import idempotency_key, mint_id, undo_idempotency_key
@@ -200,7 +200,7 @@ class StepRun:
         work: Callable[..., Any],
         /,
         *,
-        each: object = None,
+        each: object = BY_NUMBER,
         scope: object = None,
         retry: Backoff | None = None,
         returns: Any = None,

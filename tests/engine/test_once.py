@@ -695,6 +695,58 @@ async def test_passes_that_say_what_they_are_are_found_again_in_any_order(scene:
     assert set(charged) == {*order}
 
 
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ([None], "None as each="),
+        ([""], "an empty each="),
+        ([..., ..., 1], "two passes of step 'ship' are one (1)"),
+        (["1", ..., ...], "two passes of step 'ship' are one (1)"),
+        (["tea", "tea"], "two passes of step 'ship' are one (tea)"),
+    ],
+)
+async def test_no_two_passes_are_ever_one_step(scene: Scene, named: list[Any], said: str) -> None:
+    async def body(request: Submit, ctx: StepContext) -> Ticket:
+        for number, each in enumerate(named):
+            told = {} if each is ... else {"each": each}
+            await ctx.once("ship", lambda number=number: scene.outside.call(f"ship {number}"), **told)  # type: ignore[misc]
+        return Ticket(ticket="t")
+
+    outcome = await scene.host(body).run("document.process", ORDER)
+    assert isinstance(outcome, Failed)
+    assert said in outcome.error.detail
+    assert scene.outside.calls == [f"ship {number}" for number in range(len(named) - 1)]
+
+
+async def test_a_step_that_has_run_is_recorded_whoever_cancels_its_body_meanwhile(scene: Scene) -> None:
+    write, is_slow = scene.journal.record_once, asyncio.Event()
+
+    async def slow(*arguments: Any, **named: Any) -> Any:
+        is_slow.set()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return await write(*arguments, **named)
+
+    scene.journal.record_once = slow  # type: ignore[method-assign]
+
+    async def body(request: Submit, ctx: StepContext) -> Ticket:
+        async def charge() -> Receipt:
+            return await ctx.once("charge", lambda: scene.outside.call("charge"))
+
+        charging = asyncio.ensure_future(charge())
+        if ctx.attempt == 1:
+            await is_slow.wait()
+            charging.cancel()
+            await asyncio.wait([charging])
+            raise Down
+        return Ticket(ticket=(await charging).id)
+
+    policy = PolicySet("twice", retry=Retry(2, Backoff.fixed("PT0.1S")))
+    host = scene.host(body, lambda use: Step(0, "payment.capture", use, policy=policy))
+    assert isinstance(await host.run("document.process", ORDER), Completed)
+    assert scene.outside.calls == ["charge"]
+
+
 async def test_passes_with_one_name_and_steps_that_nobody_awaits_fail_the_capability(scene: Scene) -> None:
     async def twice(request: Submit, ctx: StepContext) -> Ticket:
         for _ in range(2):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import replace
@@ -15,6 +16,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from flowx_runtime.authoring.backoff import Backoff
+from flowx_runtime.authoring.contexts import BY_NUMBER
 from flowx_runtime.authoring.errors import FlowError, FlowxError
 from flowx_runtime.authoring.vocabulary import Category
 from flowx_runtime.engine.failures import UNHANDLED, Disowned, stored_error
@@ -64,6 +66,7 @@ class Execution:
         "_ledger",
         "_open",
         "_passes",
+        "_paths",
         "_run",
         "_written",
         "lost",
@@ -81,6 +84,7 @@ class Execution:
         self._leaving: list[str] = []
         """The paths of steps that are to be tried again or have no record: what they are inside of is not done."""
         self._passes: Counter[str] = Counter()
+        self._paths: set[str] = set()
         self._written: Captured | None = None
         self.path = execution_path(run.flow_id, run.name, run.scope, is_undo=run.compensating_for is not None)
         self._open = 0
@@ -103,7 +107,7 @@ class Execution:
         label: str,
         work: Callable[..., Any],
         *,
-        each: object = None,
+        each: object = BY_NUMBER,
         scope: object,
         retry: Backoff | None,
         returns: Any,
@@ -131,17 +135,19 @@ class Execution:
 
     def _which_pass(self, path: str, label: str, each: object) -> str:
         """What tells this pass from the others: what the author says, else how many came before it."""
-        if each is None:
+        if each is BY_NUMBER:
             passes = self._passes[path]
             self._passes[path] += 1
-            return str(passes) if passes else ""
-        which = quote(str(each), safe="")
-        if not which:
-            raise ValueError(f"step {label!r} is given an empty each=: give what tells one pass from another")
+            which = str(passes) if passes else ""
+        else:
+            which = "" if each is None else quote(str(each), safe="")
+            if not which:
+                given = "None as" if each is None else "an empty"
+                raise ValueError(f"step {label!r} is given {given} each=: give what tells one pass from another")
         named = of_pass(path, which)
-        if self._passes[named]:
-            raise ValueError(f"two passes of step {label!r} have one each= ({which}): give what tells them apart")
-        self._passes[named] += 1
+        if named in self._paths:
+            raise ValueError(f"two passes of step {label!r} are one ({which}): give each an each= of its own")
+        self._paths.add(named)
         return which
 
     async def _closing(self, work: Awaitable[Any]) -> Any:
@@ -200,17 +206,21 @@ class Execution:
         finally:
             with suppress(ValueError):  # a body that is thrown away is closed in somebody else's context
                 _INSIDE.reset(entered)
+        await _finished(self._write_result(path, value, returns, failed + 1))
+        return value
+
+    async def _write_result(self, path: str, value: Any, returns: Any, attempts: int) -> None:
+        ledger = self._ledger
         try:
             kept = keep(value, returns, ledger.documents, ledger.instance_id)
-            await self._write(OnceRecord(path, is_done=True, value=kept.value, type=kept.type, attempts=failed + 1))
+            await self._write(OnceRecord(path, is_done=True, value=kept.value, type=kept.type, attempts=attempts))
         except ResultNotKept as lost:
-            await self._write_not_kept(path, failed + 1, lost)
+            await self._write_not_kept(path, attempts, lost)
             raise
         except NotStorable as refused:
             not_stored = ResultNotKept(f"the result of a step is not kept: {refused}")
-            await self._write_not_kept(path, failed + 1, not_stored)
+            await self._write_not_kept(path, attempts, not_stored)
             raise not_stored from refused
-        return value
 
     async def _write_not_kept(self, path: str, attempts: int, lost: ResultNotKept) -> None:
         # It has run: what must not happen now is that it runs again.
@@ -290,6 +300,19 @@ class Execution:
         # An element of a flow's loop is a step of its own also where all of them are about one thing.
         element = self._run.effect_scope
         return shared_once_key(self._ledger.application, f"{labels}@{element}" if element else labels, str(scope))
+
+
+async def _finished(writing: Coroutine[Any, Any, None]) -> None:
+    """Finish what is to be written, also where the body is cancelled meanwhile: what a record says has happened."""
+    task = asyncio.ensure_future(writing)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        if not task.done():
+            await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # where it was lost, the execution knows
+        raise
 
 
 def _takes_key(work: Callable[..., Any]) -> bool:
