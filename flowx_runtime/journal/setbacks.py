@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
+
+NODE_LOST: Final = "instance.node_lost"
+"""Code of a setback that is noted by who takes an instance over: the process that worked on it is gone, and had got no
+further. Once is what recovery is for; what is lost over again and again may be the reason itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,5 +41,8 @@ class SetbackStore(Protocol):
         ...
 
     async def setbacks(self, instance_ids: Collection[UUID]) -> Sequence[Setback]:
-        """Those of these instances that have not gone on since; of one that has ended there is none."""
+        """Those of these instances that have not gone on since; of one that has ended there is none.
+
+        A first `NODE_LOST` is none either.
+        """
         ...

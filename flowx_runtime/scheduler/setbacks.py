@@ -12,7 +12,8 @@ from uuid import UUID
 from pydantic import ValidationError
 
 from flowx_runtime.authoring.backoff import Backoff
-from flowx_runtime.authoring.errors import FlowxError
+from flowx_runtime.authoring.errors import FlowxError, said_by
+from flowx_runtime.journal.setbacks import NODE_LOST, Setback
 
 _GAPS: Final = Backoff.exponential("PT10S", "PT1H")
 
@@ -47,6 +48,11 @@ class Setbacks:
         self._by_instance[instance_id] = _Setback(times + 1, now + gap)
         return gap
 
+    @staticmethod
+    def is_lost_over(setback: Setback, now: datetime) -> bool:
+        """Whether an instance is not to be taken over yet: processes are lost over it, one after the other."""
+        return setback.code == NODE_LOST and now < setback.noted_at + _GAPS.gap(setback.times - 2, draw=0.0)
+
     def forget(self, instance_id: UUID) -> None:
         """It went on."""
         self._by_instance.pop(instance_id, None)
@@ -63,7 +69,7 @@ def why(error: Exception) -> tuple[str, str]:
     Only errors of flowx itself are quoted: what others say may hold a value that must not be read there.
     """
     if isinstance(error, FlowxError):
-        return error.code or CANNOT_GO_ON, str(error)
+        return error.code or CANNOT_GO_ON, said_by(error)
     if isinstance(error, ValidationError):
         problems = error.errors(include_url=False, include_context=False, include_input=False)
         places = (f"{'.'.join(map(str, each['loc'])) or 'the value'} ({each['type']})" for each in problems)

@@ -16,7 +16,8 @@ from flowx_runtime.authoring.errors import FlowxError
 from flowx_runtime.engine.clock import Clock
 from flowx_runtime.engine.failures import told_to_log
 from flowx_runtime.journal.contract import Journal, JournalUnavailable
-from flowx_runtime.journal.records import Claimed
+from flowx_runtime.journal.records import Claimed, State
+from flowx_runtime.journal.setbacks import NODE_LOST
 from flowx_runtime.scheduler.setbacks import Setbacks, why
 
 _LOG = logging.getLogger("flowx.scheduler")
@@ -94,7 +95,7 @@ class Sweeps:
         """Go on with everything that may go on now, until it rests; gives how many instances were taken up."""
         due = await self._take_up(self._claim_due)
         await self.come_to_rest()
-        abandoned = await self._take_up(self._claim_abandoned)
+        abandoned = await self._take_over()
         await self.come_to_rest()
         return due + abandoned
 
@@ -104,7 +105,7 @@ class Sweeps:
         while not stopping.is_set():
             try:
                 await self._take_up(self._claim_due)
-                await self._take_up(self._claim_abandoned)
+                await self._take_over()
             except JournalUnavailable as unavailable:
                 _LOG.warning("the journal cannot be reached, trying again in %s: %s", self._interval, unavailable)
             except Exception:  # a sweep that died would leave every parked instance parked
@@ -153,7 +154,15 @@ class Sweeps:
         while self._near and self._near[0] <= now:
             heapq.heappop(self._near)
 
-    async def _take_up(self, claim: Callable[[int], Awaitable[Sequence[Claimed]]]) -> int:
+    async def _take_over(self) -> int:
+        """Take up what others have left."""
+        return await self._take_up(self._claim_abandoned, self._to_be_taken_over)
+
+    async def _take_up(
+        self,
+        claim: Callable[[int], Awaitable[Sequence[Claimed]]],
+        chosen: Callable[[list[Claimed]], Awaitable[list[Claimed]]] | None = None,
+    ) -> int:
         """Claim page by page and begin to go on with each; what this node cannot run is given back at the end."""
         seen: set[UUID] = set()
         not_ours: list[Claimed] = []
@@ -170,6 +179,8 @@ class Sweeps:
                 fresh = [claimed for claimed in page if claimed.lease.instance_id not in seen]
                 seen.update(claimed.lease.instance_id for claimed in fresh)
                 runnable = [claimed for claimed in fresh if self._may_go_on(claimed)]
+                if chosen is not None and runnable:
+                    runnable = await chosen(runnable)
                 ours = {claimed.lease.instance_id for claimed in runnable}
                 # Given back now, these would fill every further page.
                 not_ours += [claimed for claimed in page if claimed.lease.instance_id not in ours]
@@ -182,6 +193,35 @@ class Sweeps:
         finally:
             for claimed in not_ours:
                 await self._journal.release(claimed.lease.instance_id, fencing_token=claimed.lease.fencing_token)
+
+    async def _to_be_taken_over(self, left: list[Claimed]) -> list[Claimed]:
+        """Those that are gone on with now, noted as taken over.
+
+        An instance whose step ends its process ends the next one too. It is taken over twice at once, then later and
+        later, so that no fleet is lost over it.
+        """
+        begun = [each for each in left if each.history.instance.state is not State.PENDING]
+        try:
+            asked_at = {each.lease.instance_id: each.lease.expires_at - self._lease_ttl for each in begun}
+            known = await self._journal.setbacks(list(asked_at)) if asked_at else ()
+            lost_over = {
+                each.instance_id for each in known if self._setbacks.is_lost_over(each, asked_at[each.instance_id])
+            }
+            # What cannot go on for another reason keeps that one.
+            unsaid = asked_at.keys() - {each.instance_id for each in known if each.code != NODE_LOST} - lost_over
+            await asyncio.gather(*[self._note_taken_over(each) for each in begun if each.lease.instance_id in unsaid])
+        except JournalUnavailable as unavailable:
+            _LOG.warning("what is taken over was not noted: %s", unavailable)
+            return left
+        for instance_id in lost_over:
+            _LOG.warning("instance %s is left for a while: one process after the other was lost over it", instance_id)
+        return [each for each in left if each.lease.instance_id not in lost_over]
+
+    async def _note_taken_over(self, claimed: Claimed) -> None:
+        instance_id = claimed.lease.instance_id
+        _LOG.info("takes instance %s of %s over", instance_id, claimed.history.instance.flow_id)
+        detail = "the process that worked on it ended before it had written another step"
+        await self._journal.note_setback(instance_id, code=NODE_LOST, detail=detail, node=self._owner)
 
     async def room(self) -> int:
         """Wait until this node can go on with one more instance; gives how many it can take at once."""

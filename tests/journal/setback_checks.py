@@ -9,6 +9,7 @@ from journal_scene import NOON, claimed, delivery, done, ended, parked, row, sta
 
 from flowx_runtime.journal.contract import Journal
 from flowx_runtime.journal.records import Commit, State
+from flowx_runtime.journal.setbacks import NODE_LOST
 
 
 async def note(journal: Journal, instance_id: UUID, detail: str = "Order: name: missing") -> None:
@@ -38,6 +39,20 @@ async def a_setback_is_over_with_the_next_commit_and_counts_anew_after_it(journa
     assert kept.times == 1
     await done(journal, Commit(instance, 1, state=State.COMPLETED, output="{}", release_lease=True))
     assert list(await journal.setbacks([instance])) == []
+
+
+@check
+async def a_process_that_was_lost_once_is_no_setback_and_counts(journal: Journal) -> None:
+    left = await started(journal)
+    for times in (1, 2, 3):
+        await journal.note_setback(left, code=NODE_LOST, detail="gone", node=f"n/{times}")
+        assert [each.times for each in await journal.setbacks([left])] == ([] if times == 1 else [times])
+    await note(journal, left)
+    (kept,) = await journal.setbacks([left])
+    assert (kept.code, kept.times) == ("instance.unreadable", 1)
+    await done(journal, Commit(left, 1, rows=(row(),)))
+    await journal.note_setback(left, code=NODE_LOST, detail="gone", node="n")
+    assert list(await journal.setbacks([left])) == []
 
 
 @check

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from flowx_runtime.journal.setbacks import Setback
+from flowx_runtime.journal.setbacks import NODE_LOST, Setback
 
 
 class MemorySetbacks:
@@ -21,8 +21,10 @@ class MemorySetbacks:
     async def note_setback(self, instance_id: UUID, *, code: str, detail: str, node: str) -> None:
         if self._is_known(instance_id):
             before = self._setbacks.get(instance_id)
-            times = 1 if before is None else before.times + 1
+            is_first = before is None or (before.code == NODE_LOST and code != NODE_LOST)
+            times = 1 if before is None or is_first else before.times + 1
             self._setbacks[instance_id] = Setback(instance_id, code, detail, node, times, self._clock())
 
     async def setbacks(self, instance_ids: Collection[UUID]) -> Sequence[Setback]:
-        return [self._setbacks[each] for each in instance_ids if each in self._setbacks]
+        found = [self._setbacks[each] for each in instance_ids if each in self._setbacks]
+        return [each for each in found if each.code != NODE_LOST or each.times > 1]

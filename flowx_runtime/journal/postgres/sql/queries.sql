@@ -247,6 +247,7 @@ on conflict (instance_id) do update set
     code = excluded.code, detail = excluded.detail, node = excluded.node, noted_at = excluded.noted_at,
     times = case when b.noted_at >= (
             select i.updated_at from {schema}.flow_instance i where i.instance_id = b.instance_id)
+            and (b.code <> 'instance.node_lost' or excluded.code = b.code)
         then b.times + 1 else 1 end;
 
 -- name: setbacks
@@ -254,12 +255,14 @@ on conflict (instance_id) do update set
 select b.instance_id, b.code, b.detail, b.node, b.times, b.noted_at
     from {schema}.flow_setback b join {schema}.flow_instance i using (instance_id)
     where b.instance_id = any (%s) and b.noted_at >= i.updated_at and not {schema}.is_terminal(i.state)
+        and (b.code <> 'instance.node_lost' or b.times > 1)
     order by b.noted_at desc;
 
 -- name: count_setbacks
 -- Locks nothing.
 select count(*) from {schema}.flow_setback b join {schema}.flow_instance i using (instance_id)
-    where b.noted_at >= i.updated_at and not {schema}.is_terminal(i.state);
+    where b.noted_at >= i.updated_at and not {schema}.is_terminal(i.state)
+        and (b.code <> 'instance.node_lost' or b.times > 1);
 
 -- name: once_records
 -- Locks nothing.
