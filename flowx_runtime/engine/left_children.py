@@ -9,10 +9,10 @@ from typing import Final
 
 from flowx_runtime.authoring.vocabulary import SubFlowMode
 from flowx_runtime.engine.frame import Waits
-from flowx_runtime.engine.session import CHILD_FINISHED, Session
+from flowx_runtime.engine.session import CHILD_FINISHED, Session, child_ended
 from flowx_runtime.engine.unbegun import leave_unbegun
 from flowx_runtime.journal.contract import Journal
-from flowx_runtime.journal.records import Captured, Delivery, Filter, InstanceRow, RowOutcome, State, StepRow, Wait
+from flowx_runtime.journal.records import Captured, Filter, InstanceRow, RowOutcome, State, StepRow, Wait
 from flowx_runtime.plan.nodes import SubFlow
 
 LOOK_AGAIN: Final = timedelta(days=1)
@@ -91,4 +91,4 @@ def _note_end(session: Session, child: InstanceRow, now: datetime) -> None:
         captured=Captured(now),
     )
     session.take(f"{CHILD_FINISHED}{child.instance_id}")
-    session.record(row, taken=Delivery(f"child/{child.instance_id}", f"{CHILD_FINISHED}{child.instance_id}", "{}"))
+    session.record(row, taken=child_ended(child.instance_id))

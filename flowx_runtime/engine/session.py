@@ -51,6 +51,9 @@ TIMED_OUT: Final = "flow.timed_out"
 CHILD_FINISHED: Final = "flow.child_finished/"
 """Start of the signal ids by which an ended child wakes its parent."""
 
+CHILD_DELIVERY: Final = "child/"
+"""Start of the ids of their deliveries; nobody else's begin like that."""
+
 
 _WITH_VALUE: Final = frozenset({RowOutcome.SUCCESS, RowOutcome.DEGRADED})
 _PLAINLY: Final = Documents()
@@ -69,6 +72,11 @@ def children_waited_for(waits: Iterable[Wait]) -> tuple[UUID, ...]:
     """The children whose end would wake a parked instance."""
     signals = (wait.signal_id or "" for wait in waits)
     return tuple(UUID(signal.removeprefix(CHILD_FINISHED)) for signal in signals if signal.startswith(CHILD_FINISHED))
+
+
+def child_ended(child: UUID) -> Delivery:
+    """What a child leaves in its parent's inbox when it ends."""
+    return Delivery(f"{CHILD_DELIVERY}{child}", f"{CHILD_FINISHED}{child}", "{}")
 
 
 class Session:
@@ -327,7 +335,7 @@ class Session:
         """Write the final state, give the lease up and wake a waiting parent, in one write."""
         delivery = None
         if self.parent is not None:
-            delivery = Delivery(f"child/{self.instance_id}", f"{CHILD_FINISHED}{self.instance_id}", "{}")
+            delivery = child_ended(self.instance_id)
         await self._write(state=state, output=output, error=error, release_lease=True, parent_delivery=delivery)
         self.state = state
         self.error = error

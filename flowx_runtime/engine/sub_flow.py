@@ -17,7 +17,7 @@ from flowx_runtime.engine.frame import Frame, Moved
 from flowx_runtime.engine.identity import child_id
 from flowx_runtime.engine.left_children import LOOK_AGAIN
 from flowx_runtime.engine.live import Live
-from flowx_runtime.engine.session import CHILD_FINISHED, Session
+from flowx_runtime.engine.session import CHILD_FINISHED, Session, child_ended
 from flowx_runtime.engine.unbegun import leave_unbegun
 from flowx_runtime.engine.undo import ChildUndo, child_scope
 from flowx_runtime.engine.waits import earliest
@@ -25,7 +25,6 @@ from flowx_runtime.journal.contract import Journal
 from flowx_runtime.journal.records import (
     Captured,
     Claimed,
-    Delivery,
     History,
     Lease,
     NewInstance,
@@ -166,7 +165,7 @@ class Children:
         session, child = walker.session, ended.instance_id
         taken = session.take(f"{CHILD_FINISHED}{child}")
         if taken is None and session.is_durable:
-            taken = Delivery(f"child/{child}", f"{CHILD_FINISHED}{child}", "{}")
+            taken = child_ended(child)
         if ended.error is not None:
             row = self._failure_row(walker, frame, node, ended)
             raise FlowFailure(ended.error, row, taken=taken)

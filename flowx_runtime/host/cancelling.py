@@ -17,7 +17,7 @@ async def cancel(going_on: GoingOn, instance_id: UUID, reason: str) -> None:
         UnknownInstance: there is none.
         InstanceTerminal: it has ended otherwise.
     """
-    answer = await going_on.journal.request_cancel(instance_id, reason, claim_for=going_on.claimant)
+    answer = await going_on.holding(going_on.journal.request_cancel(instance_id, reason, claim_for=going_on.claimant))
     history = answer.history if isinstance(answer, Claimed) else await going_on.journal.read(instance_id)
     if isinstance(answer, Refused):
         if history is None or history.instance.state is not State.CANCELLED:
@@ -36,7 +36,7 @@ async def _cancel_child(going_on: GoingOn, child: UUID, reason: str) -> None:
     history = await going_on.journal.read(child)
     if history is None:
         return
-    answer = await going_on.journal.request_cancel(child, reason, claim_for=going_on.claimant)
+    answer = await going_on.holding(going_on.journal.request_cancel(child, reason, claim_for=going_on.claimant))
     if isinstance(answer, Refused):
         return
     await _go_back_now(going_on, answer)

@@ -97,6 +97,12 @@ class NotStorableText(FlowxError):
     code: ClassVar[str] = "host.text_not_storable"
 
 
+class NotADuration(FlowxError):
+    """A setting of the host is no length of time."""
+
+    code: ClassVar[str] = "host.not_a_duration"
+
+
 class NaiveClock(FlowxError):
     """The host's clock gives instants without a time zone: give it one whose `now()` is timezone-aware."""
 

@@ -36,6 +36,7 @@ from flowx_runtime.host.errors import (
     CallerNotPermitted,
     DurabilityNotConfigured,
     FlowPaused,
+    HostClosed,
     IdempotencyConflict,
     InputMismatch,
     NaiveClock,
@@ -44,7 +45,7 @@ from flowx_runtime.host.errors import (
     ProfileIsNotDurable,
     UnknownInstance,
 )
-from flowx_runtime.host.given import checked_id, checked_text
+from flowx_runtime.host.given import checked_delivery_id, checked_duration, checked_id, checked_text
 from flowx_runtime.host.going_on import GoingOn
 from flowx_runtime.host.occurrences import OccurrenceStarts, scheduled_in
 from flowx_runtime.host.outcome import Outcome
@@ -88,6 +89,8 @@ class FlowHost:
         async with FlowHost(plans=CATALOG, capabilities=[UploadToOcr(ocr)], journal=journal) as host:
             outcome = await host.run("document.process", SubmitDocument(...), idempotency_key="doc-001")
 
+    Durations are `timedelta`s, or texts as in a flow (`"PT10S"`).
+
     Args:
         plans: the generated `CATALOG`, or plans.
         capabilities: an instance (or a factory) of every capability class that the plans use. Functions need none.
@@ -125,21 +128,24 @@ class FlowHost:
         journal: Journal | None = None,
         clock: Clock | None = None,
         owner: str | None = None,
-        sweep_interval: timedelta | None = timedelta(seconds=10),
-        lease_ttl: timedelta = timedelta(seconds=30),
-        drain: timedelta = timedelta(seconds=30),
+        sweep_interval: timedelta | str | None = timedelta(seconds=10),
+        lease_ttl: timedelta | str = timedelta(seconds=30),
+        drain: timedelta | str = timedelta(seconds=30),
         concurrency: int = 256,
         substitutes: Mapping[str, Callable[..., Any]] | None = None,
         pause: Pause = pause_for_real,
         timers: Timers | None = None,
         random: Random | None = None,
         key_ring: KeyRing | None = None,
-        catch_up: timedelta = timedelta(days=1),
+        catch_up: timedelta | str = timedelta(days=1),
         publisher: Publisher | None = None,
         publishing: Publishing | None = None,
         telemetry: Telemetry | None = None,
         value_limit: int = VALUE_LIMIT,
     ) -> None:
+        sweep_interval = None if sweep_interval is None else checked_duration("sweep_interval", sweep_interval)
+        lease_ttl, drain = checked_duration("lease_ttl", lease_ttl), checked_duration("drain", drain)
+        catch_up = checked_duration("catch_up", catch_up)
         self._plans = Plans(plans)
         self._telemetry = telemetry
         calls = Capabilities(
@@ -161,6 +167,8 @@ class FlowHost:
         self._claimant = Claimant(self._owner, lease_ttl)
         self._interval = sweep_interval
         self._drain = drain
+        self._is_entered = False
+        self._is_closed = False
         self._loops: list[asyncio.Task[None]] = []
         self._renewing: asyncio.Task[None] | None = None
         self._engine = Engine(
@@ -212,6 +220,11 @@ class FlowHost:
             telemetry.counts(self._counts)
 
     async def __aenter__(self) -> FlowHost:
+        if self._stopping.is_set():
+            raise HostClosed("this host has been left; make another one")
+        if self._is_entered:
+            raise HostClosed("this host has been entered already; make another one, or share this one")
+        self._is_entered = True
         if self._schedules is not None:
             await self._schedules.try_to_register()
         if self._journal is not None:
@@ -241,8 +254,11 @@ class FlowHost:
         """Take nothing more, let what is under way park or end, give back what has not, and close the journal.
 
         What has not ended within the drain time is cancelled before it is given back, and whoever waits for it gets
-        `JournalUnavailable`. Other nodes are told, so that they go on at once with what this one leaves.
+        `JournalUnavailable`. Other nodes are told, so that they go on at once with what this one leaves. Closing twice
+        is harmless.
         """
+        if self._is_closed:
+            return
         self._stopping.set()
         if self._sweeps is not None:
             self._sweeps.hint()
@@ -268,6 +284,7 @@ class FlowHost:
                 self._renewing.cancel()
                 await asyncio.gather(self._renewing, return_exceptions=True)
             await self._peers.leave(has_leases=has_leases or bool(self._engine.held))
+            self._is_closed = True
             if self._journal is not None:
                 await self._journal.close()
 
@@ -350,20 +367,22 @@ class FlowHost:
                 await self._refuse_what_is_not_kept(found, instance_id)
             now = self._clock.now()
             deadline = None if found.deadline is None else now + found.deadline
-            started = await journal.start(
-                NewInstance(
-                    instance_id=instance_id,
-                    flow_id=found.flow_id,
-                    flow_version=found.version,
-                    plan_digest=found.digest,
-                    input=self._documents.stored(found.input, input, instance_id),
-                    deadline_at=deadline,
-                    correlation_id=correlation_id,
-                    tenant_id=tenant_id,
-                    parked=wait_at_start(found, now, deadline),
-                ),
-                owner=self._owner,
-                ttl=self._lease_ttl,
+            started = await self._going_on.holding(
+                journal.start(
+                    NewInstance(
+                        instance_id=instance_id,
+                        flow_id=found.flow_id,
+                        flow_version=found.version,
+                        plan_digest=found.digest,
+                        input=self._documents.stored(found.input, input, instance_id),
+                        deadline_at=deadline,
+                        correlation_id=correlation_id,
+                        tenant_id=tenant_id,
+                        parked=wait_at_start(found, now, deadline),
+                    ),
+                    owner=self._owner,
+                    ttl=self._lease_ttl,
+                )
             )
             if started.is_parked:
                 self._engine.tell_parked(found, started.history.instance)
@@ -385,28 +404,33 @@ class FlowHost:
     async def signal(self, instance_id: UUID, message: Any, *, delivery_id: str | None = None) -> None:
         """Deliver a signal; if the instance waits for it, it goes on before this returns.
 
-        A signal that comes before its wait opens is kept for it, and so is one for a flow that is paused. The same
-        delivery id twice is one delivery.
+        A signal that comes before its wait opens is kept for it, and so is one for a flow that is paused, unless it
+        has `Sensitive` members and this host no key ring. The same delivery id twice is one delivery.
 
         Raises:
             ValueNotKept: it would not come back from JSON as what it is.
             ValueTooLarge: it is over the host's `value_limit`.
+            FlowPaused: the flow is paused, and the signal would not be kept whole.
             FlowxError: it is no signal, or the instance is unknown or has ended.
         """
         declared = signal_declaration(type(message))
         if declared is None:
             raise NotASignal(f"{type(message).__qualname__} is no signal: declare it with @signal")
         journal = self._any_journal()
-        checked_text("delivery id", delivery_id)
+        checked_delivery_id(delivery_id)
         payload = self._documents.stored(type(message), message, checked_id(instance_id))
         delivery = Delivery(delivery_id or uuid4().hex, declared.id, payload)
         async with self._going_on.work():
+            if not self._documents.keeps_whole(type(message)):
+                await self._refuse_what_a_pause_would_lose(instance_id, message)
             with self._engine.handing_over(instance_id, delivery.delivery_id, message):
                 if not self._plans.versions:  # it can go on with nothing, and would only be in the way of who can
                     answer = await journal.deliver(instance_id, delivery)
                     self._peers.have_them_look()
                 else:
-                    answer = await journal.deliver(instance_id, delivery, claim_for=self._claimant)
+                    answer = await self._going_on.holding(
+                        journal.deliver(instance_id, delivery, claim_for=self._claimant)
+                    )
                 if isinstance(answer, Refused):
                     raise refusal(instance_id, answer)
                 if answer is None:
@@ -432,7 +456,7 @@ class FlowHost:
         checked_id(instance_id)
         journal = self._any_journal()
         async with self._going_on.work():
-            claim = await journal.claim(instance_id, owner=self._owner, ttl=self._lease_ttl)
+            claim = await self._going_on.claim(instance_id)
             if isinstance(claim, Refused):
                 if claim.reason is Refusal.UNKNOWN_INSTANCE:
                     raise refusal(instance_id, claim)
@@ -476,12 +500,12 @@ class FlowHost:
                 await self._refuse_if_paused(instance)
             if instance.state is State.COMPENSATION_FAILED:
                 # Where another was quicker, this one has nothing left to do.
-                reopened = await journal.reopen(instance_id, by, claim_for=self._claimant)
+                reopened = await self._going_on.holding(journal.reopen(instance_id, by, claim_for=self._claimant))
                 ended = await self._going_on.proceed(reopened) if isinstance(reopened, Claimed) else None
                 return await self.outcome(instance_id) if ended is None else outcome_of(ended)
             if instance.state is not State.SUSPENDED:
                 raise NothingToRetry(why_nothing_is_retried(instance))
-            claim = await journal.claim(instance_id, owner=self._owner, ttl=self._lease_ttl)
+            claim = await self._going_on.claim(instance_id)
             if isinstance(claim, Refused):
                 raise NothingToRetry(f"instance {instance_id} is being worked on at this moment: look again")
             plan = self._plans.exactly(instance.flow_id, instance.flow_version)
@@ -519,10 +543,28 @@ class FlowHost:
                 "members: start it afterwards, or give the host a key ring"
             )
 
-    async def _refuse_if_paused(self, instance: InstanceRow) -> None:
+    async def _refuse_what_a_pause_would_lose(self, instance_id: UUID, message: Any) -> None:
+        """Likewise for a message: nobody who has it as it is takes it up before the pause is over."""
+        history = await self._any_journal().read(instance_id)
+        if history is None or history.instance.state.is_terminal:
+            return  # refused for that
+        held = await self._pause_of(history.instance)
+        if held is not None:
+            raise FlowPaused(
+                f"{held}; until then a {type(message).__name__} would wait without its sensitive members: send it "
+                "afterwards, or give the host a key ring"
+            )
+
+    async def _pause_of(self, instance: InstanceRow) -> str | None:
         for pause in await self._any_journal().pauses():
             if holds((pause.target,), instance.flow_id, instance.instance_id):
-                raise FlowPaused(said_of_pause(pause))
+                return said_of_pause(pause)
+        return None
+
+    async def _refuse_if_paused(self, instance: InstanceRow) -> None:
+        held = await self._pause_of(instance)
+        if held is not None:
+            raise FlowPaused(held)
 
     async def outcome(self, instance_id: UUID) -> Outcome:
         """How an instance stands; takes no lease."""
@@ -667,6 +709,8 @@ class FlowHost:
         return self._journal
 
     def _any_journal(self) -> Journal:
+        if self._is_closed:
+            raise HostClosed("this host has been left; make another one")
         return self._going_on.journal
 
     def _is_same_input(self, plan: AnyPlan, instance: InstanceRow, input: Any) -> bool:

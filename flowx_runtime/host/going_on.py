@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from flowx_runtime.authoring.authorization import Caller
@@ -20,11 +20,13 @@ from flowx_runtime.host.peers import Peers
 from flowx_runtime.host.plans import Plans
 from flowx_runtime.host.telling import not_runnable
 from flowx_runtime.host.under_way import UnderWay
-from flowx_runtime.journal.contract import Journal
+from flowx_runtime.journal.contract import Journal, JournalUnavailable
 from flowx_runtime.journal.presence import Hint
 from flowx_runtime.journal.records import Claimant, Claimed, InstanceRow, Refused
 from flowx_runtime.outbox.loop import PublishingLoop
 from flowx_runtime.scheduler.sweeps import Sweeps
+
+T = TypeVar("T")
 
 _LOG = logging.getLogger("flowx.host")
 
@@ -92,6 +94,28 @@ class GoingOn:
         async with self.under_way.run():
             yield
 
+    async def holding(self, asked: Coroutine[Any, Any, T]) -> T:
+        """What a call answers that may give a lease; where its caller is cancelled meanwhile, the lease is given back.
+
+        Otherwise nobody would know of it until it runs out.
+        """
+        task = asyncio.ensure_future(asked)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            self._engine.detach(self._give_back(task))
+            raise
+
+    async def _give_back(self, asked: asyncio.Task[Any]) -> None:
+        await asyncio.wait([asked])
+        if asked.cancelled() or asked.exception() is not None:
+            return
+        lease = getattr(asked.result(), "lease", None)
+        if lease is not None:
+            with suppress(JournalUnavailable):  # then it runs out
+                await self.journal.release(lease.instance_id, fencing_token=lease.fencing_token)
+            self.hint()
+
     def has_plan(self, instance: InstanceRow) -> bool:
         """Whether this node has the very plan that an instance is pinned to, and so can go on with it."""
         plan = self._plans.find(instance.flow_id, instance.flow_version)
@@ -107,6 +131,10 @@ class GoingOn:
             _LOG.warning("%s", not_runnable(instance))
         self.not_runnable[key] += 1
         return False
+
+    async def claim(self, instance_id: UUID) -> Claimed | Refused:
+        """Claim an instance for this node."""
+        return await self.holding(self.journal.claim(instance_id, owner=self.claimant.owner, ttl=self.claimant.ttl))
 
     async def go_on(self, claimed: Claimed) -> None:
         """Run an instance that a sweep has claimed until it parks or ends."""
@@ -168,7 +196,7 @@ class GoingOn:
         if self.stopping.is_set():
             self.peers.have_them_look()
             return
-        claim = await self.journal.claim(instance_id, owner=self.claimant.owner, ttl=self.claimant.ttl)
+        claim = await self.claim(instance_id)
         if isinstance(claim, Refused):
             return
         if not self.can_run(claim):

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from flowx_runtime.engine.documents import Documents, shown
 from flowx_runtime.host.outcome import Completed, Failed, Outcome, Suspended
 from flowx_runtime.http.problems import problem, status_of_failure
-from flowx_runtime.journal.records import History, State
+from flowx_runtime.journal.records import History, InstanceRow, State
 
 
 def started(outcome: Outcome, base: str, correlation_id: str) -> Response:
@@ -34,6 +34,11 @@ def started(outcome: Outcome, base: str, correlation_id: str) -> Response:
             return JSONResponse(document, 202, {"Location": location})
         case Failed(error=error):
             return problem(status_of_failure(error), error.code, error.detail, correlation_id)
+
+
+def completed_elsewhere(instance: InstanceRow) -> Response:
+    """The same for an instance that completed under a plan that this node lacks: its output, as it is stored."""
+    return JSONResponse(None if instance.output is None else json.loads(shown(instance.output)))
 
 
 def delivered(instance_id: UUID, history: History | None, base: str) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any, Final
 from uuid import UUID, uuid4
 
@@ -15,6 +16,8 @@ from starlette.responses import Response
 from flowx_runtime.authoring.authorization import Anonymous, Caller
 from flowx_runtime.authoring.errors import FlowxError
 from flowx_runtime.engine.authority import NotAuthenticated, is_open_to_anybody, refusal_at_start
+from flowx_runtime.engine.identity import started_id
+from flowx_runtime.host.errors import NotRunnable
 from flowx_runtime.host.flow_host import FlowHost
 from flowx_runtime.http import answers
 from flowx_runtime.http.authentication import Authenticator
@@ -28,6 +31,7 @@ from flowx_runtime.plan.uses import SignalUse
 
 _LOG = logging.getLogger("flowx.http")
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
+_LONGEST_NAME: Final = 200
 _CORRELATION: Final = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 
 
@@ -54,9 +58,16 @@ class FlowEndpoints:
         key = self._key(request, caller)
         input = await read_contract(request, self._plan.input, limit=self._body_limit)
         correlation_id = correlation_of(request)
-        outcome = await self._host.run(
-            self._plan, input, idempotency_key=key, caller=caller, correlation_id=correlation_id
-        )
+        try:
+            outcome = await self._host.run(
+                self._plan, input, idempotency_key=key, caller=caller, correlation_id=correlation_id
+            )
+        except NotRunnable:
+            if key is None:
+                raise
+            # A node of another version has run it, in a rolling release: what it gave is in the journal all the same.
+            history = await self._host.inspect(started_id(self._plan.flow_id, None, key))
+            return answers.completed_elsewhere(history.instance)
         return answers.started(outcome, _base(request, self._route), correlation_id)
 
     async def look(self, request: Request) -> Response:
@@ -68,12 +79,13 @@ class FlowEndpoints:
         """Deliver a signal to an instance."""
 
         async def delivering(request: Request) -> Response:
-            await self._admit(request)
+            caller = await self._admit(request)
             instance_id = (await self._instance(request)).instance.instance_id
             message = await read_contract(request, signal.type, limit=self._body_limit)
-            delivery_id = request.headers.get("idempotency-key")
-            if delivery_id is not None and not _KEY.fullmatch(delivery_id):
+            given = request.headers.get("idempotency-key")
+            if given is not None and not _KEY.fullmatch(given):
                 raise Refused(400, "request.idempotency_key", "an Idempotency-Key is 1 to 200 visible characters")
+            delivery_id = None if given is None else f"{whose(caller)}/{signal.id}/{given}"
             await self._host.signal(instance_id, message, delivery_id=delivery_id)
             history = await self._host.inspect(instance_id)
             return answers.delivered(instance_id, history, _base(request, self._route))
@@ -89,11 +101,12 @@ class FlowEndpoints:
             _LOG.error("the authenticator failed (correlation %s): %s", correlation_of(request), type(error).__name__)
             raise Refused(500, "http.unexpected", "who asks could not be told") from None
 
-    async def _admit(self, request: Request) -> None:
+    async def _admit(self, request: Request) -> Caller:
         """Let in who is signed in; anybody, where anybody may start the flow."""
         caller = await self._caller(request)
         if isinstance(caller, Anonymous) and not is_open_to_anybody(self._plan, self._host.find_plan):
             raise Refused(401, NotAuthenticated.code, "an instance of this flow is for signed-in callers")
+        return caller
 
     def _key(self, request: Request, caller: Caller) -> str | None:
         """The key that makes a repeated start one start: the caller's own, so that nobody is given another's answer."""
@@ -106,7 +119,7 @@ class FlowEndpoints:
             raise Refused(400, "request.idempotency_key", "an Idempotency-Key is 1 to 200 visible characters")
         if not self._route.idempotent:
             return None
-        return f"anonymous/{given}" if isinstance(caller, Anonymous) else f"principal/{caller.name}/{given}"
+        return f"{whose(caller)}/{given}"
 
     async def _instance(self, request: Request) -> History:
         """The instance of this flow that the path names."""
@@ -128,6 +141,16 @@ def signals_of(plan: Plan[Any, Any]) -> tuple[SignalUse, ...]:
         if isinstance(node, AwaitSignal | Poll) and node.signal is not None:
             found.setdefault(node.signal.id, node.signal)
     return tuple(found.values())
+
+
+def whose(caller: Caller) -> str:
+    """What the keys of one caller begin with, and those of no other: a name may hold what separates it from a key."""
+    if isinstance(caller, Anonymous):
+        return "anonymous"
+    name = caller.name.replace("%", "%25").replace("/", "%2F")
+    if len(name) > _LONGEST_NAME or not name.isprintable():
+        name = f"%sha256:{sha256(caller.name.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    return f"principal/{name}"
 
 
 def correlation_of(request: Request) -> str:

@@ -27,6 +27,7 @@ _BY_CODE: Final[Mapping[str, int]] = {
     "flow.instance_terminal": 409,
     "flow.unknown_instance": 404,
     "flow.not_runnable": 503,
+    "flow.paused": 503,
     "host.closed": 503,
     "journal.not_storable": 400,
     "journal.unavailable": 503,

@@ -12,6 +12,7 @@ from engine_plans import (
     CANCEL,
     CLASSES,
     PROCESSED,
+    SIGNED,
     STATUS,
     Archive,
     Cancel,
@@ -39,13 +40,15 @@ from flowx_runtime.host.errors import (
     IdempotencyConflict,
     InputMismatch,
     NaiveClock,
+    NotADuration,
     NotAPlan,
     NotRunnable,
+    NotStorableText,
     ProfileIsNotDurable,
 )
 from flowx_runtime.journal.memory.journal import MemoryJournal
-from flowx_runtime.journal.records import State
-from flowx_runtime.plan import Branch, Catalog, Delay, Emit, Step, SubFlow
+from flowx_runtime.journal.records import Filter, State
+from flowx_runtime.plan import AwaitSignal, Branch, Catalog, Delay, Emit, Step, SubFlow
 from flowx_runtime.plan.catalog import UnknownPlan
 from flowx_runtime.plan.staleness import PlanStale
 from flowx_runtime.plan.uses import ContractUse, SignalUse
@@ -348,10 +351,11 @@ async def test_a_host_sweeps_by_itself_while_it_is_entered_and_drains_when_it_is
 async def test_parking_leaves_no_task_behind():
     scene = Scene(saga_plan())
     async with scene.new_host(sweep_interval=timedelta(hours=1)) as host:
-        before = asyncio.all_tasks()
+        await host.run("document.process", ORDER)
+        before = len(asyncio.all_tasks())
         for number in range(20):
             await host.run("document.process", ORDER, idempotency_key=str(number))
-        assert asyncio.all_tasks() == before
+        assert len(asyncio.all_tasks()) == before
 
 
 async def test_many_senders_to_one_instance_lose_nothing_and_take_nothing_twice():
@@ -394,3 +398,69 @@ async def test_a_host_of_its_own_clock_and_journal_needs_nothing_else():
     scene = Scene()
     host = FlowHost([plan(extract(0), input=Job)], [CLASSES[4](scene.world)], journal=MemoryJournal(clock.now))
     assert isinstance(await host.run("document.process", Job(job_id="j")), Completed)
+
+
+@pytest.mark.parametrize("what", ["run", "signal", "resume", "cancel", "retry"])
+async def test_a_caller_that_is_cancelled_while_it_claims_leaves_no_lease_behind(what):
+    scene = Scene(plan(upload(0), AwaitSignal(1, "offer.signed", SIGNED, timedelta(days=7), None), archive(2)))
+    parked = (await scene.host.run("document.process", ORDER)).instance_id
+    named = {"run": "start", "signal": "deliver", "resume": "claim", "cancel": "request_cancel", "retry": "claim"}[what]
+    asked, may_answer = asyncio.Event(), asyncio.Event()
+    call = getattr(scene.journal, named)
+
+    async def slowly(*given, **terms):
+        answer = await call(*given, **terms)
+        asked.set()
+        await may_answer.wait()
+        return answer
+
+    setattr(scene.journal, named, slowly)
+    ask = {
+        "run": partial(scene.host.run, "document.process", ORDER),
+        "signal": partial(scene.host.signal, parked, Signed(by="ada")),
+        "resume": partial(scene.host.resume, parked),
+        "cancel": partial(scene.host.cancel, parked),
+        "retry": partial(scene.host.retry, parked),
+    }[what]
+    asking = asyncio.ensure_future(ask())
+    await asked.wait()
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    setattr(scene.journal, named, call)
+    may_answer.set()
+    await scene.host._engine.drain()
+    for entry in await scene.journal.find(Filter()):
+        assert await scene.journal.live_leases(entry.instance_id) == 0
+    await scene.host.sweep_once()
+    ends = {"signal": State.COMPLETED, "cancel": State.CANCELLED}
+    state = (await scene.host.inspect(parked)).instance.state
+    assert state is ends.get(what, State.SUSPENDED)
+
+
+async def test_a_host_is_entered_once_and_says_so_after_it_was_left():
+    scene = Scene(saga_plan())
+    async with scene.host as host:
+        parked = await host.run("document.process", ORDER)
+        with pytest.raises(HostClosed, match="entered already"):
+            await host.__aenter__()
+    for ask in (host.__aenter__(), host.inspect(parked.instance_id), host.outcome(parked.instance_id)):
+        with pytest.raises(HostClosed, match="has been left"):
+            await ask
+
+
+async def test_the_engines_own_deliveries_cannot_be_forged():
+    scene = Scene(saga_plan())
+    parked = await scene.host.run("document.process", ORDER)
+    with pytest.raises(NotStorableText, match="child/"):
+        await scene.host.signal(parked.instance_id, Signed(by="a"), delivery_id=f"child/{parked.instance_id}")
+
+
+def test_durations_are_written_as_in_a_flow_and_nothing_else_is_one():
+    scene = Scene(saga_plan())
+    host = scene.new_host(sweep_interval="PT5S", lease_ttl="PT1M", drain="PT0S", catch_up="P1D")
+    assert (host._interval, host._lease_ttl, host._drain) == (timedelta(seconds=5), timedelta(minutes=1), timedelta(0))
+    for name in ("sweep_interval", "lease_ttl", "drain", "catch_up"):
+        for wrong in (1.0, "soon", timedelta(seconds=-1)):
+            with pytest.raises(NotADuration, match=name):
+                scene.new_host(**{name: wrong})

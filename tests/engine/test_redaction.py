@@ -41,6 +41,7 @@ from flowx_runtime.authoring.contracts import Contract, Sensitive
 from flowx_runtime.engine.documents import Documents, ValueNotKept
 from flowx_runtime.engine.key_ring import KeyRing
 from flowx_runtime.engine.redaction import Redacted, ValueRedacted, has_holes, may_hold_secrets, redact
+from flowx_runtime.host.errors import FlowPaused
 from flowx_runtime.host.flow_host import FlowHost
 from flowx_runtime.host.outcome import Completed, Failed, Suspended
 from flowx_runtime.journal.postgres.journal import PostgresJournal
@@ -97,6 +98,18 @@ async def test_whoever_on_this_node_takes_a_message_while_it_is_being_sent_has_i
     scene.journal.deliver = deliver_and_lose_the_race  # type: ignore[method-assign]
     await scene.host.signal(suspended.instance_id, Approved(by="CANARY-boss", code=PIN))
     assert [seen for seen in SEEN if isinstance(seen, Approved)] == [Approved(by="CANARY-boss", code=PIN)]
+    assert await scene.state() is State.COMPLETED
+
+
+async def test_a_message_that_a_pause_would_keep_without_its_members_is_refused() -> None:
+    scene = Scene(secret_plan())
+    parked = await scene.host.run("account.open", application())
+    await scene.journal.pause("account.open", "an audit")
+    with pytest.raises(FlowPaused, match=r"account.open is paused \(an audit\).*without its sensitive members"):
+        await scene.host.signal(parked.instance_id, Approved(by="CANARY-boss", code=PIN))
+    assert (await scene.host.inspect(parked.instance_id)).inbox == ()
+    await scene.journal.unpause("account.open")
+    await scene.host.signal(parked.instance_id, Approved(by="CANARY-boss", code=PIN))
     assert await scene.state() is State.COMPLETED
 
 

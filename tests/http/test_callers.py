@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from flowx_runtime import FlowHost, KeyRing, Principal
+from flowx_runtime import Anonymous, FlowHost, KeyRing, Principal
+from flowx_runtime.host.given import checked_text
+from flowx_runtime.http.endpoints import whose
 from tests.http.conftest import APPLICATIONS, Clock, manifest_of
 from tests.http.test_transcripts import HIRE, OFFER
 
@@ -134,3 +138,14 @@ async def test_somebody_signed_in_is_told_what_they_lack_and_not_who_they_are(se
     assert answer.status_code == 403
     assert "'payroll.write'" in answer.json()["detail"]
     assert "recruiter" not in answer.text
+
+
+@given(st.text(max_size=300), st.text(max_size=300), st.text("/%ab", max_size=6), st.text("/%ab", max_size=6))
+@example("a", "a/b", "b/k", "k")
+@example("a", "a%2Fb", "b/k", "k")
+def test_no_two_callers_have_one_key(name: str, other: str, key: str, another: str) -> None:
+    mine, theirs = (whose(Principal(each, frozenset())) for each in (name, other))
+    checked_text("idempotency key", f"{mine}/{'k' * 200}")
+    assert (f"{mine}/{key}" == f"{theirs}/{another}") == ((name, key) == (other, another))
+    assert not mine.startswith("anonymous")
+    assert whose(Anonymous()) == "anonymous"

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
+from psycopg import AsyncConnection, sql
 
 from flowx_runtime.journal.records import State
 from tests.http.conftest import PEOPLE_OPS, RECRUITER
@@ -108,6 +109,20 @@ async def test_the_rejection_arm_is_a_problem(serve: Any) -> None:
         "code": "onboarding.unsupported_employment",
         "correlationId": "0HNNFEHCVV8PE:00000001",
     }
+
+
+async def test_what_a_node_of_another_version_has_completed_is_answered_all_the_same(
+    serve: Any, postgres_dsn: str, schema: str
+) -> None:
+    app = await serve("workflow")
+    headers = PEOPLE_OPS | {"Idempotency-Key": "run-003"}
+    done = await app.client.post("/api/v1/onboarding", json=HIRE, headers=headers)
+    assert done.status_code == 200
+    async with await AsyncConnection.connect(postgres_dsn, autocommit=True) as connection:
+        table = sql.Identifier(schema, "flow_instance")
+        await connection.execute(sql.SQL("update {} set flow_version = '9.0.0'").format(table))
+    again = await app.client.post("/api/v1/onboarding", json=HIRE, headers=headers)
+    assert (again.status_code, again.json()) == (200, done.json())
 
 
 async def test_a_document_waits_as_one_row_and_its_key_is_needed(serve: Any) -> None:

@@ -27,6 +27,7 @@ _TRANSIENT: Final = (
     # After a failover the old primary, or a standby, takes connections and no writes.
     errors.ReadOnlySqlTransaction,
     errors.IdleInTransactionSessionTimeout,
+    errors.lookup("25P04"),  # transaction_timeout, from PostgreSQL 17 on
 )
 
 
@@ -145,20 +146,11 @@ class Connections:
 
     def unavailable(self, reason: str) -> JournalUnavailable:
         """The error of a call that could not be answered."""
-        return JournalUnavailable(
-            f"the journal's database at {self._address.name} cannot be reached and will be tried again: {reason}"
-        )
+        return _unavailable(self._address.name, reason)
 
     def meaning(self, error: psycopg.Error) -> FlowxError:
         """What a driver's error is to a caller of the journal."""
-        if isinstance(error, errors.ProgramLimitExceeded | psycopg.DataError | psycopg.IntegrityError):
-            return NotStorable(f"the database does not store this: {reason_of(error)}")
-        if isinstance(error, _TRANSIENT):
-            return self.unavailable(reason_of(error))
-        remedy = "grant it" if isinstance(error, errors.InsufficientPrivilege) else "run `flowx db migrate`"
-        return DatabaseUnfit(
-            f"the database at {self._address.name} does not do what flowx needs ({reason_of(error)}): {remedy}"
-        )
+        return meaning_of(error, self._address.name)
 
     async def _take(self, *, waits_its_turn: bool = False) -> Connection:
         loop = asyncio.get_running_loop()
@@ -213,3 +205,17 @@ def _is_dropped(connection: Connection) -> bool:
     waiting = select.poll()
     waiting.register(connection.fileno(), select.POLLIN)
     return bool(waiting.poll(0))
+
+
+def meaning_of(error: psycopg.Error, at: str) -> FlowxError:
+    """What a driver's error is to somebody who works with the database at a place."""
+    if isinstance(error, errors.ProgramLimitExceeded | psycopg.DataError | psycopg.IntegrityError):
+        return NotStorable(f"the database does not store this: {reason_of(error)}")
+    if isinstance(error, _TRANSIENT):
+        return _unavailable(at, reason_of(error))
+    remedy = "grant it" if isinstance(error, errors.InsufficientPrivilege) else "run `flowx db migrate`"
+    return DatabaseUnfit(f"the database at {at} does not do what flowx needs ({reason_of(error)}): {remedy}")
+
+
+def _unavailable(at: str, reason: str) -> JournalUnavailable:
+    return JournalUnavailable(f"the journal's database at {at} cannot be reached and will be tried again: {reason}")

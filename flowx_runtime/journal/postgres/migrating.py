@@ -65,6 +65,10 @@ async def migrate(connection: AsyncConnection[Any], schema: str) -> tuple[Migrat
         SchemaNewer: the database is ahead of this host.
     """
     _refuse_encoding(connection)
+    present = await version(connection, schema)
+    _refuse_newer(present, schema)
+    if present == len(migrations()):
+        return ()  # and whoever may only read, or on a standby, is not asked for more
     applied: list[Migration] = []
     async with connection.transaction():
         await connection.execute("select pg_advisory_xact_lock(%s)", [_lock_key(schema)])
