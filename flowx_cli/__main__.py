@@ -75,10 +75,14 @@ def main(arguments: list[str] | None = None) -> None:
         raise SystemExit(exits.COMMAND_WAS_WRONG) from None
     except click.Abort:
         raise SystemExit(130) from None
+    except SystemExit as ended:
+        if "PacifyFlushWrapper" in type(sys.stdout).__name__:  # click's mark that the reader has seen enough
+            raise SystemExit(exits.READER_LEFT) from None
+        raise ended from None
     except BrokenPipeError:
-        # The reader has seen enough; Python would complain again when it flushes.
+        # Likewise; Python would complain again when it flushes.
         sys.stderr.close()
-        raise SystemExit(exits.NOTHING_FOUND) from None
+        raise SystemExit(exits.READER_LEFT) from None
     except OSError as error:
         if "--debug" in given:
             raise

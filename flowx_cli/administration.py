@@ -15,6 +15,7 @@ from flowx_runtime.authoring.durations import format_duration
 from flowx_runtime.journal.contract import JournalUnavailable
 from flowx_runtime.journal.pauses import said_of_pause
 from flowx_runtime.journal.postgres.connecting import Address, Connection, reason_of
+from flowx_runtime.journal.postgres.connections import meaning_of
 from flowx_runtime.journal.postgres.migrating import Migration, check, migrate
 from flowx_runtime.journal.postgres.status import Schema, Status, read_schema, read_status
 from flowx_runtime.journal.records import Pruned, State
@@ -153,6 +154,8 @@ async def _connected(dsn: str) -> AsyncIterator[Connection]:
         raise JournalUnavailable(
             f"the database at {address.name} cannot be reached: {reason_of(error)}; check --dsn, and that it is up"
         ) from error
+    except psycopg.Error as error:
+        raise meaning_of(error, address.name) from error
 
 
 def _rounded(span: timedelta) -> str:

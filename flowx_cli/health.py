@@ -61,6 +61,7 @@ class Health:
     def __init__(self, port: int, readiness: Readiness) -> None:
         self._asked_port = port
         self._readiness = readiness
+        self._asking: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     async def __aenter__(self) -> Health:
         # A free port is another one for each address, so then there is one address.
@@ -70,6 +71,10 @@ class Health:
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
+        for writer in self._asking.values():
+            writer.close()  # whoever has not asked by now reads the end
+        if self._asking:
+            await asyncio.wait(set(self._asking), timeout=_AGE)
 
     @property
     def port(self) -> int:
@@ -78,6 +83,10 @@ class Health:
         return port
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._asking[task] = writer
+        task.add_done_callback(self._asking.pop)
         with suppress(OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             async with asyncio.timeout(_PATIENCE):
                 head = await reader.readuntil(b"\r\n\r\n")

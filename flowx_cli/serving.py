@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 from flowx_cli.project import ProjectNotRunnable, load_authenticator
@@ -51,16 +51,22 @@ async def serving(host: FlowHost, config: Config, port: int | None) -> AsyncIter
             app, host="0.0.0.0" if port else "127.0.0.1", port=port, lifespan="off", log_config=None, access_log=False
         )
     )
-    serves = asyncio.ensure_future(server.serve())
+    serves = asyncio.ensure_future(_serve(server.serve()))
     while not server.started:
         if serves.done():
-            raise UsageProblem(f"port {port} cannot be listened on: somebody else has it")
+            # uvicorn has logged why, and ends the process where it is not stopped.
+            raise UsageProblem(f"port {port} cannot be listened on: somebody else has it, or this user may not")
         await asyncio.sleep(0.01)
     try:
         yield server.servers[0].sockets[0].getsockname()[1]
     finally:
         server.should_exit = True
         await serves
+
+
+async def _serve(serving: Coroutine[Any, Any, None]) -> None:
+    with suppress(SystemExit):
+        await serving
 
 
 def _manifest(config: Config) -> Any:

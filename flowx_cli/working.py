@@ -79,9 +79,11 @@ async def work(order: Order) -> None:
             host,
             serving(host, config, order.http_port) as http_port,
         ):
-            _LOG.info("%s", _said_of(catalog, server, publisher, port, http_port))
+            is_known = config.authenticator is not None
+            _LOG.info("%s", _said_of(catalog, server, publisher, port, http_port, is_known=is_known))
             await stopping.wait()
             _LOG.info("stopping: nothing new is taken, and what is under way parks or ends")
+            await host.close()  # before the server, which waits for requests, and they for what the host runs
         _LOG.info("stopped")
 
 
@@ -136,7 +138,13 @@ def _stop_by_signal(stopping: asyncio.Event) -> None:
 
 
 def _said_of(
-    catalog: Catalog, server: Database, publisher: Publisher | None, port: int | None, http_port: int | None
+    catalog: Catalog,
+    server: Database,
+    publisher: Publisher | None,
+    port: int | None,
+    http_port: int | None,
+    *,
+    is_known: bool,
 ) -> str:
     """What this node runs, in one line. Schedules say themselves when they fire next."""
     flows = ", ".join(f"{entry.flow_id} {entry.version}" for entry in catalog) or "no flow"
@@ -149,7 +157,8 @@ def _said_of(
     elif stages:
         parts.append("publishes nothing (its events stay staged until [tool.flowx] names a `publisher`)")
     if http_port is not None:
-        parts.append(f"serves HTTP on port {http_port}")
+        to = "" if is_known else " to anonymous callers alone (no `authenticator` in [tool.flowx])"
+        parts.append(f"serves HTTP on port {http_port}{to}")
     if port is not None:
         parts.append(f"answers /healthz and /readyz on port {port}")
     return "; ".join(parts)

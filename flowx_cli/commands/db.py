@@ -82,15 +82,15 @@ def prune(older_than: str, states: tuple[str, ...], dsn: str | None, as_json: bo
     Never one that is open, that has an event which is neither published nor dropped, or whose parent is open.
     """
     import asyncio
-    from datetime import timedelta
 
     from flowx_cli.administration import prune_database, pruned_document
-    from flowx_runtime.authoring.durations import parse_duration
+    from flowx_runtime.authoring.durations import InvalidDuration, parse_duration
     from flowx_runtime.journal.records import State
 
-    age = parse_duration(older_than)
-    if age < timedelta(0):
-        raise click.UsageError("--older-than is a time that has passed, such as P30D")
+    try:
+        age = parse_duration(older_than)
+    except InvalidDuration as wrong:
+        raise click.UsageError(f"--older-than: {wrong}") from None
     pruned = asyncio.run(prune_database(dsn, age, [State(state) for state in states or _STATES]))
     if as_json:
         click.echo(json.dumps(pruned_document(pruned), indent=2))

@@ -69,8 +69,10 @@ def target_of(named: str | None, *, is_all: bool) -> str:
     Raises:
         UsageProblem: neither or both were named.
     """
-    if is_all == (named is not None) or named == EVERY_FLOW:
+    if is_all == bool(named) or named in (EVERY_FLOW, ""):
         raise UsageProblem("name a flow or an instance, or give --all for everything")
+    if named is not None and not named.isprintable():
+        raise UsageProblem(f"{named!a} is neither the id of a flow nor of an instance")
     return EVERY_FLOW if named is None else named.lower() if _instance(named) else named
 
 

@@ -81,3 +81,39 @@ def test_what_cannot_be_done_says_why(site: Site, tmp_path: Path) -> None:
     asked = nowhere.flowx("db", "status")
     assert (asked.returncode, "name one with --dsn" in asked.stderr) == (2, True)
     assert "FLOWX_DSN" not in nowhere.environment or os.environ.get("FLOWX_DSN")
+
+
+def test_a_duration_that_is_none_is_one_sentence(site: Site) -> None:
+    for text in ("-P1D", "a month"):
+        refused = site.flowx("db", "prune", "--older-than", text)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert "ISO-8601" in refused.stderr
+        assert "defect" not in refused.stderr
+
+
+def test_a_database_that_takes_no_writes_is_one_sentence_and_a_current_one_needs_none(site: Site) -> None:
+    with psycopg.connect(site.dsn, autocommit=True) as connection:
+        only_read = sql.SQL("alter database {} set default_transaction_read_only = {}")
+        connection.execute(only_read.format(sql.Identifier(site.name), sql.SQL("on")))
+        refused = site.flowx("db", "migrate")
+        assert refused.returncode == 4
+        assert "read-only" in refused.stderr
+        assert "defect" not in refused.stderr
+        connection.execute("set default_transaction_read_only = off")
+        connection.execute(only_read.format(sql.Identifier(site.name), sql.SQL("off")))
+        assert site.flowx("db", "migrate").returncode == 0
+        connection.execute("set default_transaction_read_only = off")
+        connection.execute(only_read.format(sql.Identifier(site.name), sql.SQL("on")))
+        assert site.flowx("db", "migrate").stdout == "nothing to apply: the schema is up to date\n"
+        connection.execute("set default_transaction_read_only = off")
+
+
+def test_a_user_without_rights_is_told_what_is_missing(site: Site) -> None:
+    with psycopg.connect(site.dsn, autocommit=True) as connection:
+        connection.execute(sql.SQL("create role {} login").format(sql.Identifier(site.name)))
+        refused = site.flowx("db", "migrate", "--dsn", make_conninfo(site.dsn, user=site.name))
+        assert refused.returncode == 2
+        assert "permission denied" in refused.stderr
+        assert "grant it" in refused.stderr
+        assert "defect" not in refused.stderr
+        connection.execute(sql.SQL("drop role {}").format(sql.Identifier(site.name)))

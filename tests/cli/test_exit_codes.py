@@ -6,6 +6,9 @@ Tests named `e01` and so on are the cases of the issue survey with that number.
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -96,3 +99,21 @@ def test_e08_a_file_that_cannot_be_read_has_an_id_of_its_own_and_is_never_clean(
     ignoring = project.flowx("check", "--ignore", id)
     assert ignoring.returncode == 2
     assert one_sentence(ignoring.stderr)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pipes that break")
+def test_a_reader_that_has_left_is_told_from_a_check_that_says_no(project: Project) -> None:
+    reads, writes = os.pipe()
+    os.close(reads)
+    try:
+        for arguments in (["--help"], ["explain", "FLOWX1012"]):
+            ended = subprocess.run(
+                [sys.executable, "-m", "flowx_cli", *arguments],
+                stdout=writes,
+                stderr=subprocess.PIPE,
+                cwd=project.root,
+                check=False,
+            )
+            assert (ended.returncode, ended.stderr) == (141, b"")
+    finally:
+        os.close(writes)

@@ -61,8 +61,9 @@ def test_p55_a_flow_is_paused_seen_to_be_and_goes_on(flowx: Operator) -> None:
 
     unkept = flowx("run", "visit.plan", "--input", json.dumps(PATIENT))
     assert (unkept.code, "would wait without its sensitive members" in unkept.err) == (2, True)
-    signalled = flowx("signal", parked, "consent.given", "--data", json.dumps(CONSENT), "--json")
-    assert (signalled.code, signalled.json["status"]) == (0, "suspended")
+    signal = ("signal", parked, "consent.given", "--data", json.dumps(CONSENT), "--json")
+    unkept = flowx(*signal)
+    assert (unkept.code, "would wait without its sensitive members" in unkept.err) == (2, True)
     refused = flowx("resume", parked)
     assert (refused.code, "visit.plan is paused (the records are moved)" in refused.err) == (2, True)
 
@@ -79,7 +80,7 @@ def test_p55_a_flow_is_paused_seen_to_be_and_goes_on(flowx: Operator) -> None:
     assert (paused["target"], paused["reason"]) == ("visit.plan", "the records are moved")
 
     assert flowx("unpause", "visit.plan").out == "visit.plan goes on\n"
-    assert flowx("resume", parked, "--json").json["status"] == "completed"
+    assert flowx(*signal).json["status"] == "completed"
     assert not any(each["paused"] for each in flowx("ps", "--json").json["instances"])
     assert flowx("db", "status", "--json").json["paused"] == []
 
@@ -129,3 +130,12 @@ def test_p07_an_instance_that_cannot_go_on_is_seen_with_its_reason(flowx: Operat
     flowx("signal", parked, "consent.given", "--data", json.dumps(CONSENT))
     assert flowx.inspect(parked)["setback"] is None
     assert "cannot go on" not in flowx("ps").out
+
+
+@pytest.mark.parametrize("target", ["", "\udcff", "a\nb"])
+def test_what_can_be_no_id_is_neither_paused_nor_unpaused(flowx: Operator, target: str) -> None:
+    for verb in ("pause", "unpause"):
+        refused = flowx(verb, target)
+        assert refused.code == 2
+        assert "flow" in refused.err
+        assert "defect" not in refused.err

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,7 +15,7 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from tests.cli.worker_scene import OFFER, Site, make_site
+from tests.cli.worker_scene import OFFER, PATIENCE, Site, make_site
 
 PUBLISHER = """
 
@@ -52,7 +54,7 @@ def test_p58_a_worker_says_what_it_runs_answers_how_it_is_and_stops_when_told(si
 
 def test_a_worker_serves_the_flows_to_whom_the_project_s_authenticator_knows(site: Site) -> None:
     with site.worker("--http", "0") as worker:
-        port = int(worker.says.partition("serves HTTP on port ")[2].partition(";")[0])
+        port = int(worker.says.partition("serves HTTP on port ")[2].split()[0].rstrip(";"))
         described = json.loads(worker.get("/openapi.json", port=port)[1])
         assert "/api/v1/offers/{instanceId}" in described["paths"]
         status, answer = worker.get("/api/v1/offers/x", port=port)
@@ -118,3 +120,72 @@ def test_a_database_that_was_not_migrated_is_refused(site: Site) -> None:
     refused = site.flowx("worker", "--dsn", dsn)
     assert refused.returncode == 2
     assert "run `flowx db migrate`" in refused.stderr
+
+
+@pytest.mark.parametrize("option", ["--http", "--health-port"])
+def test_a_port_that_is_taken_is_one_sentence(site: Site, option: str) -> None:
+    with socket.create_server(("0.0.0.0", 0)) as taken:
+        refused = site.flowx("worker", option, str(taken.getsockname()[1]))
+    assert refused.returncode == 2
+    assert "Traceback" not in refused.stderr
+
+
+def test_a_worker_stops_without_a_word_beside_somebody_who_asks_nothing(site: Site) -> None:
+    with site.worker() as worker:
+        assert worker.get("/healthz")[0] == 200
+        with socket.create_connection(("127.0.0.1", int(worker.says.rpartition(" ")[2]))):
+            assert worker.stop() == 0
+        assert "Traceback" not in worker._log.read_text()
+
+
+SLOW = """\
+import asyncio
+
+from flowx_runtime import Contract, Flow, FlowBuilder, Profile, Public, StepContext, capability, flow, http_trigger
+
+
+class Ask(Contract):
+    id: str
+
+
+class Answer(Contract):
+    id: str
+
+
+@capability("slow.answer", version="1.0.0", authorization=Public(approved_by="us"), idempotent=True)
+async def answer(request: Ask, ctx: StepContext) -> Answer:
+    await asyncio.sleep(600)
+    return Answer(id=request.id)
+
+
+@flow("slow.ask", version="1.0.0", profile=Profile.DURABLE, deadline="P1D")
+@http_trigger("POST", "/asks")
+class AskSlowly(Flow[Ask, Answer]):
+    def define(self, flow: FlowBuilder[Ask, Answer]) -> None:
+        flow.step(answer).returns(lambda ctx: ctx.get(Answer))
+"""
+
+
+def test_a_request_that_waits_for_a_flow_keeps_no_worker_longer_than_its_drain(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "slow").mkdir()
+    (tmp_path / "slow" / "__init__.py").touch()
+    (tmp_path / "slow" / "flows.py").write_text(SLOW)
+    settings = 'application = "slow"\nsources = ["slow"]\nplans = "slow.plans"\n'
+    (tmp_path / "pyproject.toml").write_text(f"[tool.flowx]\n{settings}")
+    slow = Site(tmp_path, site.dsn)
+    built = slow.flowx("build")
+    assert built.returncode == 0, built.stdout + built.stderr
+    with slow.worker("--http", "0", "--drain", "0") as worker, ThreadPoolExecutor() as pool:
+        assert "serves HTTP on port" in worker.says
+        assert "to anonymous callers alone" in worker.says
+        port = int(worker.says.partition("serves HTTP on port ")[2].split()[0].rstrip(";"))
+        asking = pool.submit(worker.post, "/asks", b'{"id": "a"}', port)
+        slow.comes(
+            lambda: slow.rows(
+                "select 1 from flow_lease l join flow_instance i using (instance_id)"
+                " where i.flow_id = 'slow.ask' and l.expires_at > now()"
+            )
+        )
+        assert worker.stop() == 0
+        assert asking.result(PATIENCE)[0] == 503
+    assert slow.rows("select state from flow_instance where flow_id = 'slow.ask'") == [("Running",)]

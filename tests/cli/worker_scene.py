@@ -111,6 +111,14 @@ class Worker:
         except urllib.error.HTTPError as refused:
             return refused.code, refused.read().decode()
 
+    def post(self, path: str, body: bytes, port: int) -> tuple[int, str]:
+        request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", body, {"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as refused:
+            return refused.code, refused.read().decode()
+
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         self.process.send_signal(number)
         return self.process.wait(PATIENCE)
