@@ -7,6 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
+from contextvars import copy_context
 from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
@@ -99,12 +100,17 @@ class GoingOn:
 
         Otherwise nobody would know of it until it runs out.
         """
-        task = asyncio.ensure_future(asked)
+        context = copy_context()
+        task = asyncio.get_running_loop().create_task(asked, context=context)
         try:
-            return await asyncio.shield(task)
+            answer = await asyncio.shield(task)
         except asyncio.CancelledError:
             self._engine.detach(self._give_back(task))
             raise
+        for variable, value in context.items():  # as if it had been awaited by itself
+            if variable.get(None) is not value:
+                variable.set(value)
+        return answer
 
     async def _give_back(self, asked: asyncio.Task[Any]) -> None:
         await asyncio.wait([asked])

@@ -53,6 +53,8 @@ class Lane:
 
     def live(self, scenario: str, log: Path, *, kill: tuple[str, int] | None = None, takes_over: bool = False) -> int:
         """Let a process work on a scenario; gives its exit code, which is negative where a signal ended it."""
+        if takes_over:  # when the leases of the one before have run out
+            self._connection.execute("update flow_lease set expires_at = now() where expires_at > now()")
         order: dict[str, Any] = {"dsn": self.dsn, "schema": self.schema, "log": str(log), "scenario": scenario}
         assert self._forks.stdin is not None
         assert self._forks.stdout is not None
