@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from flowx_compiler.check.reads import calls
 from flowx_compiler.findings import Place
 from flowx_compiler.fix.edits import Edit
+from flowx_compiler.link.builder_calls import CALLS
 from flowx_compiler.model import Program
 from flowx_compiler.syntax import Attribute, Call, Function, Import, Lambda, Module, Span, walk
 
@@ -33,22 +35,8 @@ def call_inside(module: Module, span: Span, methods: tuple[str, ...]) -> Call | 
     return None
 
 
-_BUILDS: Final = frozenset(
-    {
-        "step",
-        "when",
-        "switch",
-        "case",
-        "emit",
-        "emit_on_failure",
-        "fail",
-        "for_each",
-        "poll_until",
-        "returns",
-        "sub_flow",
-    }
-)
-"""The calls of a builder that are given what is asked of the context."""
+_ASKED: Final = frozenset({"predicate", "selector", "request", "payload", "projection", "until"})
+"""The arguments of a builder's calls that are asked of the context; a block is given a builder."""
 
 
 def context_at(module: Module, span: Span) -> str | None:
@@ -56,13 +44,7 @@ def context_at(module: Module, span: Span) -> str | None:
 
     `None` where there is none, or where something in between has a parameter of that name.
     """
-    asked = {
-        argument.value.span
-        for call in calls(module.body)
-        if isinstance(call.function, Attribute) and call.function.attr in _BUILDS
-        for argument in call.arguments
-        if isinstance(argument.value, Lambda)
-    }
+    asked = {value.span for call in calls(module.body) for value in _asked_lambdas(call)}
     found: str | None = None
     for node in walk(module.body):
         if not isinstance(node, Lambda | Function) or not node.span.holds(span):
@@ -76,6 +58,16 @@ def context_at(module: Module, span: Span) -> str | None:
         elif _is_capability(node) and len(parameters) == 2:
             found = parameters[1]
     return found
+
+
+def _asked_lambdas(call: Call) -> Iterator[Lambda]:
+    signature = CALLS.get(call.function.attr) if isinstance(call.function, Attribute) else None
+    if signature is None:
+        return
+    for number, argument in enumerate(call.arguments):
+        placed = signature.positional[number] if number < len(signature.positional) else ""
+        if (argument.keyword or placed) in _ASKED and isinstance(argument.value, Lambda):
+            yield argument.value
 
 
 def text_of(module: Module, span: Span) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from flowx_compiler.check.constructs import constructs
 from flowx_compiler.check.reads import qualified
-from flowx_compiler.findings import Finding
+from flowx_compiler.findings import Finding, Place
 from flowx_compiler.fix.edits import Edit, after, apply_edits
 from flowx_compiler.fix.find import call_at, call_inside, context_at, module_of, spelt, text_of
 from flowx_compiler.model import Program, Step
@@ -96,8 +96,9 @@ def _is_in_utc(program: Program, module: Module, call: Call) -> bool:
 
 def _holds_a_comment(program: Program, edit: Edit) -> bool:
     """Whether a comment would go with what is replaced; a text with `#` counts, and is left to a person too."""
-    module = next(module for module in program.modules.values() if module.file == edit.file)
-    lines = module.lines[edit.span.line - 1 : edit.span.end_line - 1]  # the last ends where the replacement does
+    module = module_of(program, Place(edit.file, edit.span))
+    # The last line ends where the replacement does.
+    lines = () if module is None else module.lines[edit.span.line - 1 : edit.span.end_line - 1]
     return any("#" in line for line in lines)
 
 

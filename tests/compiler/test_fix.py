@@ -101,6 +101,13 @@ def test_a_lambda_inside_another_asks_the_context_of_the_outer_one() -> None:
     assert "map(lambda x: ctx.utc_now.hour < x, [1])" in mended[1].source.decode()
 
 
+def test_inside_a_block_it_is_still_the_context_that_is_asked() -> None:
+    asks = "lambda ctx: datetime.now(UTC).hour < 12"
+    define = f"flow.when(lambda ctx: ctx.input.total > 1, lambda b: b.when({asks}, lambda c: c.step(start_job)))"
+    mended, _ = fix(source(define, decorator=DURABLE, module=MODULE), "FLOWX1011")
+    assert "b.when(lambda ctx: ctx.utc_now.hour < 12, lambda c:" in mended[1].source.decode()
+
+
 def test_a_capability_keeps_its_measures_and_its_keys() -> None:
     body = """\
 @capability("example.stamp", version="1.0.0", authorization=Internal(), idempotent=True)
