@@ -153,10 +153,14 @@ class Assign(NamedTuple):
     targets: tuple[Expr, ...]
     value: Expr | None
     annotation: Expr | None
-    augmented: bool
     span: Span
     operator: str = ""
     """Of an augmented one: `+=`."""
+
+    @property
+    def augmented(self) -> bool:
+        """Whether it changes what the target has."""
+        return bool(self.operator)
 
 
 class Return(NamedTuple):

@@ -75,8 +75,6 @@ class Names:
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
         self._scopes: dict[str, Scope] = {}
-        self._is_worked_out: dict[str, bool] = {}
-        """By module, whether statements change its `__all__`."""
 
     def module(self, name: str) -> Module | None:
         """A file of the project by its module name; `None` where the project has none."""
@@ -179,9 +177,9 @@ class Names:
 
     def _may_come_from(self, source: str, name: str) -> bool:
         """Whether nothing but running a module tells if it gives a name to those who import everything of it."""
-        if _is_runtime(source) or self._sources.module(source) is None or name not in self.names(source):
+        if _is_runtime(source) or self._sources.module(source) is None or self._is_exported(source, name) is not None:
             return False
-        return self._is_exported(source, name) is None
+        return name in self.names(source)
 
     def _from_star(self, source: str, name: str, seen: frozenset[tuple[str, str]]) -> str | None:
         if _is_runtime(source):
@@ -208,11 +206,6 @@ class Names:
     def _is_exported(self, module: str, name: str) -> bool | None:
         """Whether `import *` takes a name along; `None` where `__all__` is worked out when the module runs."""
         found = self.scope(module).bindings.get("__all__", ())
-        if module not in self._is_worked_out:
-            source = self._sources.module(module)
-            self._is_worked_out[module] = source is not None and any(map(_changes_exports, source.body))
-        if self._is_worked_out[module]:
-            return None
         if not found:
             return not name.startswith("_")
         listed, *others = found
@@ -248,6 +241,9 @@ def _collect(module: Module, body: tuple[Stmt, ...], scope: Scope, *, conditiona
                         _bind(scope, name, Binding(statement if plain else None, None, conditional, span))
             case Block():
                 _collect_block(module, statement, scope, conditional=conditional)
+            case ExprStatement(value=Call(function=Attribute(value=Name(id="__all__")))):
+                # `__all__.append("more")` binds it anew, as far as anybody can tell who does not run it.
+                _bind(scope, "__all__", Binding(None, None, conditional, statement.span))
             case _:
                 pass
 
@@ -272,24 +268,13 @@ def _collect_block(module: Module, block: Block, scope: Scope, *, conditional: b
 
 def _add_what_checkers_read(module: Module, scope: Scope) -> None:
     """Names that are there for type checkers alone, wherever in the module that is said."""
-    stars = list(scope.star_imports)
-    while scope.for_checkers:
+    for body in scope.for_checkers:
         apart = Scope()
-        _collect(module, scope.for_checkers.pop(0), apart, conditional=False)
-        scope.for_checkers += apart.for_checkers
+        _collect(module, body, apart, conditional=False)
+        _add_what_checkers_read(module, apart)
         for name, bindings in apart.bindings.items():
             scope.bindings.setdefault(name, bindings)
-        stars += apart.star_imports
-    scope.star_imports = stars
-
-
-def _changes_exports(statement: Stmt) -> bool:
-    """`__all__.append("more")` and the like."""
-    match statement:
-        case ExprStatement(value=Call(function=Attribute(value=Name(id="__all__")))):
-            return True
-        case _:
-            return False
+        scope.star_imports += apart.star_imports
 
 
 def _collect_import(module: Module, statement: Import, scope: Scope, *, conditional: bool) -> None:

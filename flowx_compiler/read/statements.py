@@ -72,16 +72,14 @@ class Statements:
                 return ExprStatement(convert(node.value), span)
             case cst.Assign():
                 targets = tuple(convert(target.target) for target in node.targets)
-                return Assign(targets, convert(node.value), annotation=None, augmented=False, span=span)
+                return Assign(targets, convert(node.value), annotation=None, span=span)
             case cst.AnnAssign():
                 value = convert(node.value) if node.value is not None else None
-                return Assign(
-                    (convert(node.target),), value, convert(node.annotation.annotation), augmented=False, span=span
-                )
+                return Assign((convert(node.target),), value, convert(node.annotation.annotation), span=span)
             case cst.AugAssign():
                 target, value = convert(node.target), convert(node.value)
                 operator = _AUGMENTED[type(node.operator)]
-                return Assign((target,), value, annotation=None, augmented=True, span=span, operator=operator)
+                return Assign((target,), value, annotation=None, span=span, operator=operator)
             case cst.Return():
                 return Return(convert(node.value) if node.value is not None else None, span)
             case cst.Raise():
@@ -106,7 +104,7 @@ class Statements:
                 parts = [node.test, *([node.msg] if node.msg is not None else [])]
                 return Other("assert", tuple(convert(part) for part in parts), (), span)
             case cst.TypeAlias():
-                return Assign((convert(node.name),), convert(node.value), annotation=None, augmented=False, span=span)
+                return Assign((convert(node.name),), convert(node.value), annotation=None, span=span)
             case _:
                 return Other(type(node).__name__.lower(), (), (), span)
 

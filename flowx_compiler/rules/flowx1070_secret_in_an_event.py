@@ -19,11 +19,11 @@ from collections.abc import Iterator
 from flowx_compiler.check.constructs import constructs
 from flowx_compiler.check.nodes import calls_in
 from flowx_compiler.check.reads import qualified
+from flowx_compiler.check.receivers import Receivers
 from flowx_compiler.findings import Finding, Place
-from flowx_compiler.link.types import plain
-from flowx_compiler.model import Contract, DataFunction, Emit, Flow, Member, Program
+from flowx_compiler.model import Contract, Emit, Flow, Member, Program
 from flowx_compiler.rules.rule import ERROR, Example, Rule
-from flowx_compiler.syntax import Attribute, Call, Compound, Expr, Name
+from flowx_compiler.syntax import Attribute, Compound, Expr
 
 RULE = Rule("FLOWX1070", "secret-in-an-event", ERROR)
 
@@ -91,6 +91,7 @@ def check(program: Program) -> Iterator[Finding]:
 
 def _leaks(program: Program, flow: Flow, emit: Emit, event: Contract) -> Iterator[Finding]:
     function = emit.payload
+    receivers = Receivers.of_decision(program, flow, function)
     members = {member.name: member for member in event.fields}
     for call in calls_in(program, function.syntax):
         if qualified(program, function.module, call.function) != emit.event.contract:
@@ -100,7 +101,7 @@ def _leaks(program: Program, flow: Flow, emit: Emit, event: Contract) -> Iterato
             if filled is None or filled.is_sensitive:
                 continue
             for expression in _said(argument.value):
-                read = _member(program, flow, function, expression)
+                read = _member(program, receivers, expression)
                 if read is not None and read.is_sensitive:
                     place = Place(function.place.file, expression.span)
                     yield RULE.finding(
@@ -115,25 +116,10 @@ def _said(value: Expr) -> tuple[Expr, ...]:
     return value.parts if isinstance(value, Compound) and value.kind == "f_string" else (value,)
 
 
-def _member(program: Program, flow: Flow, function: DataFunction, expression: Expr) -> Member | None:
+def _member(program: Program, receivers: Receivers, expression: Expr) -> Member | None:
     """The member that `ctx.input.card.number` or `ctx.get(Payment).card.number` reads."""
-    if not isinstance(expression, Attribute):
+    holder = receivers.type_of(expression.value) if isinstance(expression, Attribute) else None
+    contract = None if holder is None else program.contracts.get(holder.name)
+    if contract is None or not isinstance(expression, Attribute):
         return None
-    holder = _contract(program, flow, function, expression.value)
-    found = program.contracts.get(holder) if holder is not None else None
-    return None if found is None else next((item for item in found.members if item.name == expression.attr), None)
-
-
-def _contract(program: Program, flow: Flow, function: DataFunction, expression: Expr) -> str | None:
-    match expression:
-        case Attribute(value=Name(id=name), attr="input") if name == function.parameter:
-            return plain(flow.input).name
-        case Call(function=Attribute(value=Name(id=name), attr="get"), arguments=(argument,)) if (
-            name == function.parameter
-        ):
-            return qualified(program, function.module, argument.value)
-        case Attribute():
-            member = _member(program, flow, function, expression)
-            return None if member is None else plain(member.type).name
-        case _:
-            return None
+    return next((item for item in contract.members if item.name == expression.attr), None)
