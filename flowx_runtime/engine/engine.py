@@ -207,8 +207,7 @@ class Engine:
     def tell_parked(self, plan: Plan[Any, Any], instance: InstanceRow) -> None:
         """Report the first pass over an instance that was made parked: there was nothing to walk."""
         if self._telemetry is not None:
-            facts = FlowFacts(plan.flow_id, plan.version, plan.profile.value, instance.instance_id, instance.tenant_id)
-            with self._telemetry.going_on(facts) as tell:
+            with self._telemetry.going_on(_facts(plan, instance.instance_id, instance.tenant_id)) as tell:
                 tell(FlowRest(instance.state, timedelta(0), None, None))
 
     async def _taken_back(self, session: Session, unreadable: FlowxError) -> Ended:
@@ -231,9 +230,7 @@ class Engine:
         """
         if self._telemetry is None:
             return await self._pass_over(session)
-        plan = session.plan
-        flow = FlowFacts(plan.flow_id, plan.version, plan.profile.value, session.instance_id, session.tenant_id)
-        with self._telemetry.going_on(flow) as tell:
+        with self._telemetry.going_on(_facts(session.plan, session.instance_id, session.tenant_id)) as tell:
             ended = await self._pass_over(session)
             error = ended.error
             code, category = (None, None) if error is None else (error.code, error.category)
@@ -362,6 +359,10 @@ class Engine:
             await self._journal.release(lease.instance_id, fencing_token=lease.fencing_token)
         except Exception:  # the reason we stop is worth more than this one
             _LOG.warning("the lease on instance %s could not be given up and runs out", lease.instance_id)
+
+
+def _facts(plan: Plan[Any, Any], instance_id: UUID, tenant_id: str | None) -> FlowFacts:
+    return FlowFacts(plan.flow_id, plan.version, plan.profile.value, instance_id, tenant_id)
 
 
 def _final_state(session: Session, error: StoredError, *, is_clean: bool) -> State:

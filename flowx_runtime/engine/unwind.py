@@ -27,10 +27,10 @@ from flowx_runtime.plan.plan import Plan
 _LOG = logging.getLogger("flowx.engine")
 
 DEFAULT_RETRY: Final = Retry(3, Backoff.exponential_jitter("PT0.1S", "PT1S"))
+"""For an undo without a policy of its own: one lost packet must not strand an operator."""
 
 _ONCE: Final = Retry(1, Backoff.fixed("PT1S"))
 """Of an undo that is not idempotent: one that raised may have done its work, and doing it again pays twice."""
-"""For an undo without a policy of its own: one lost packet must not strand an operator."""
 
 _LONGEST_PAUSE = timedelta(seconds=1)
 

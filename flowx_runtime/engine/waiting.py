@@ -80,10 +80,8 @@ def wait_at_start(plan: Plan[Any, Any], now: datetime, deadline: datetime | None
             signal_id = node.signal.id
         case _:
             return None
-    due = due_at(recorded=None, now=now, duration=duration)
-    if now >= earliest(due, deadline):
-        return None
-    return Wait("", 0, earliest(due, deadline), signal_id)
+    wake_at = earliest(due_at(recorded=None, now=now, duration=duration), deadline)
+    return Wait("", 0, wake_at, signal_id) if now < wake_at else None
 
 
 async def poll(walker: Walker, frame: Frame, node: Poll) -> Moved:

@@ -433,15 +433,9 @@ class FlowHost:
                     )
                 if isinstance(answer, Refused):
                     raise refusal(instance_id, answer)
-                if answer is None:
-                    return  # whoever holds it meets the delivery at its next park; a sweep does when a pause is over
-                if not self._going_on.can_run(answer):
-                    await self._going_on.leave_to_peers(answer)
-                    return
-                try:
-                    await self._going_on.proceed(answer)
-                except UNREADABLE as error:  # no fault of the sender's, whose signal is kept
-                    await self._going_on.set_back(answer, error)
+                # Else, whoever holds it meets the delivery at its next park; a sweep does when a pause is over.
+                if answer is not None:
+                    await self._going_on.go_on_or_leave(answer)
 
     async def resume(self, instance_id: UUID) -> Outcome:
         """Go on with an instance now, if nobody else does; gives how it stands then.
@@ -535,12 +529,11 @@ class FlowHost:
 
     async def _refuse_what_is_not_kept(self, plan: AnyPlan, instance_id: UUID) -> None:
         """Let nothing wait for the end of a pause that will lack then what its steps need."""
-        journal = self._any_journal()
-        held = [pause for pause in await journal.pauses() if holds((pause.target,), plan.flow_id)]
-        if held and await journal.read(instance_id) is None:
+        held = await self._pause_of(plan.flow_id)
+        if held is not None and await self._any_journal().read(instance_id) is None:
             raise FlowPaused(
-                f"{said_of_pause(held[0])}; until then a {plan.input.__name__} would wait without its sensitive "
-                "members: start it afterwards, or give the host a key ring"
+                f"{held}; until then a {plan.input.__name__} would wait without its sensitive members: start it "
+                "afterwards, or give the host a key ring"
             )
 
     async def _refuse_what_a_pause_would_lose(self, instance_id: UUID, message: Any) -> None:
@@ -548,21 +541,21 @@ class FlowHost:
         history = await self._any_journal().read(instance_id)
         if history is None or history.instance.state.is_terminal:
             return  # refused for that
-        held = await self._pause_of(history.instance)
+        held = await self._pause_of(history.instance.flow_id, instance_id)
         if held is not None:
             raise FlowPaused(
                 f"{held}; until then a {type(message).__name__} would wait without its sensitive members: send it "
                 "afterwards, or give the host a key ring"
             )
 
-    async def _pause_of(self, instance: InstanceRow) -> str | None:
+    async def _pause_of(self, flow_id: str, instance_id: UUID | None = None) -> str | None:
         for pause in await self._any_journal().pauses():
-            if holds((pause.target,), instance.flow_id, instance.instance_id):
+            if holds((pause.target,), flow_id, instance_id):
                 return said_of_pause(pause)
         return None
 
     async def _refuse_if_paused(self, instance: InstanceRow) -> None:
-        held = await self._pause_of(instance)
+        held = await self._pause_of(instance.flow_id, instance.instance_id)
         if held is not None:
             raise FlowPaused(held)
 

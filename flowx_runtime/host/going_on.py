@@ -164,6 +164,16 @@ class GoingOn:
             await self._go_on_with_parent(ended.parent_instance_id)
         return ended
 
+    async def go_on_or_leave(self, claim: Claimed) -> None:
+        """Run an instance that somebody else has woken; one that cannot be read here is no fault of theirs."""
+        if not self.can_run(claim):
+            await self.leave_to_peers(claim)
+            return
+        try:
+            await self.proceed(claim)
+        except UNREADABLE as error:
+            await self.set_back(claim, error)
+
     async def set_back(self, claim: Claimed, error: Exception) -> None:
         """Keep why an instance could not go on; sweeps try it again."""
         assert self.sweeps is not None, "what was claimed is in a journal, and a host with one sweeps"
@@ -203,12 +213,5 @@ class GoingOn:
             self.peers.have_them_look()
             return
         claim = await self.claim(instance_id)
-        if isinstance(claim, Refused):
-            return
-        if not self.can_run(claim):
-            await self.leave_to_peers(claim)
-            return
-        try:
-            await self.proceed(claim)
-        except UNREADABLE as error:
-            await self.set_back(claim, error)
+        if not isinstance(claim, Refused):
+            await self.go_on_or_leave(claim)

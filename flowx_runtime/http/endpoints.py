@@ -82,9 +82,7 @@ class FlowEndpoints:
             caller = await self._admit(request)
             instance_id = (await self._instance(request)).instance.instance_id
             message = await read_contract(request, signal.type, limit=self._body_limit)
-            given = request.headers.get("idempotency-key")
-            if given is not None and not _KEY.fullmatch(given):
-                raise Refused(400, "request.idempotency_key", "an Idempotency-Key is 1 to 200 visible characters")
+            given = _given_key(request)
             delivery_id = None if given is None else f"{whose(caller)}/{signal.id}/{given}"
             await self._host.signal(instance_id, message, delivery_id=delivery_id)
             history = await self._host.inspect(instance_id)
@@ -110,15 +108,11 @@ class FlowEndpoints:
 
     def _key(self, request: Request, caller: Caller) -> str | None:
         """The key that makes a repeated start one start: the caller's own, so that nobody is given another's answer."""
-        given = request.headers.get("idempotency-key")
-        if given is None:
-            if self._route.idempotent:
-                raise Refused(400, "request.idempotency_key", "send an Idempotency-Key header with this request")
-            return None
-        if not _KEY.fullmatch(given):
-            raise Refused(400, "request.idempotency_key", "an Idempotency-Key is 1 to 200 visible characters")
+        given = _given_key(request)
         if not self._route.idempotent:
             return None
+        if given is None:
+            raise Refused(400, "request.idempotency_key", "send an Idempotency-Key header with this request")
         return f"{whose(caller)}/{given}"
 
     async def _instance(self, request: Request) -> History:
@@ -141,6 +135,13 @@ def signals_of(plan: Plan[Any, Any]) -> tuple[SignalUse, ...]:
         if isinstance(node, AwaitSignal | Poll) and node.signal is not None:
             found.setdefault(node.signal.id, node.signal)
     return tuple(found.values())
+
+
+def _given_key(request: Request) -> str | None:
+    given = request.headers.get("idempotency-key")
+    if given is not None and not _KEY.fullmatch(given):
+        raise Refused(400, "request.idempotency_key", "an Idempotency-Key is 1 to 200 visible characters")
+    return given
 
 
 def whose(caller: Caller) -> str:

@@ -48,11 +48,6 @@ class Setbacks:
         self._by_instance[instance_id] = _Setback(times + 1, now + gap)
         return gap
 
-    @staticmethod
-    def is_lost_over(setback: Setback, now: datetime) -> bool:
-        """Whether an instance is not to be taken over yet: processes are lost over it, one after the other."""
-        return setback.code == NODE_LOST and now < setback.noted_at + _GAPS.gap(setback.times - 2, draw=0.0)
-
     def forget(self, instance_id: UUID) -> None:
         """It went on."""
         self._by_instance.pop(instance_id, None)
@@ -61,6 +56,11 @@ class Setbacks:
         """Whether it is not to be tried yet."""
         setback = self._by_instance.get(instance_id)
         return setback is not None and now < setback.until
+
+
+def is_lost_over(setback: Setback, now: datetime) -> bool:
+    """Whether an instance is not to be taken over yet: processes are lost over it, one after the other."""
+    return setback.code == NODE_LOST and now < setback.noted_at + _GAPS.gap(setback.times - 2, draw=0.0)
 
 
 def why(error: Exception) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from flowx_runtime.engine.failures import told_to_log
 from flowx_runtime.journal.contract import Journal, JournalUnavailable
 from flowx_runtime.journal.records import Claimed, State
 from flowx_runtime.journal.setbacks import NODE_LOST
-from flowx_runtime.scheduler.setbacks import Setbacks, why
+from flowx_runtime.scheduler.setbacks import Setbacks, is_lost_over, why
 
 _LOG = logging.getLogger("flowx.scheduler")
 
@@ -204,15 +204,13 @@ class Sweeps:
         try:
             asked_at = {each.lease.instance_id: each.lease.expires_at - self._lease_ttl for each in begun}
             known = await self._journal.setbacks(list(asked_at)) if asked_at else ()
-            lost_over = {
-                each.instance_id for each in known if self._setbacks.is_lost_over(each, asked_at[each.instance_id])
-            }
+            lost_over = {each.instance_id for each in known if is_lost_over(each, asked_at[each.instance_id])}
             # What cannot go on for another reason keeps that one.
             unsaid = asked_at.keys() - {each.instance_id for each in known if each.code != NODE_LOST} - lost_over
-            await asyncio.gather(*[self._note_taken_over(each) for each in begun if each.lease.instance_id in unsaid])
-        except JournalUnavailable as unavailable:
-            _LOG.warning("what is taken over was not noted: %s", unavailable)
+        except FlowxError as unavailable:  # they are claimed, and would be nobody's until their leases run out
+            _LOG.warning("what is taken over was not looked up: %s", unavailable)
             return left
+        await asyncio.gather(*[self._note_taken_over(each) for each in begun if each.lease.instance_id in unsaid])
         for instance_id in lost_over:
             _LOG.warning("instance %s is left for a while: one process after the other was lost over it", instance_id)
         return [each for each in left if each.lease.instance_id not in lost_over]
@@ -220,8 +218,9 @@ class Sweeps:
     async def _note_taken_over(self, claimed: Claimed) -> None:
         instance_id = claimed.lease.instance_id
         _LOG.info("takes instance %s of %s over", instance_id, claimed.history.instance.flow_id)
-        detail = "the process that worked on it ended before it had written another step"
-        await self._journal.note_setback(instance_id, code=NODE_LOST, detail=detail, node=self._owner)
+        await self._note(
+            instance_id, NODE_LOST, "the process that worked on it ended before it had written another step"
+        )
 
     async def room(self) -> int:
         """Wait until this node can go on with one more instance; gives how many it can take at once."""
@@ -286,10 +285,10 @@ class Sweeps:
             gap,
             told_to_log(error, ()),
         )
-        await self._keep_why(instance_id, error)
+        await self._note(instance_id, *why(error))
 
-    async def _keep_why(self, instance_id: UUID, error: Exception) -> None:
-        code, detail = why(error)
+    async def _note(self, instance_id: UUID, code: str, detail: str) -> None:
+        """Keep why an instance stands still, if that can be kept."""
         try:
             await self._journal.note_setback(instance_id, code=code, detail=detail, node=self._owner)
         except FlowxError as unavailable:

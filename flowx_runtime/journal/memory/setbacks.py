@@ -21,8 +21,8 @@ class MemorySetbacks:
     async def note_setback(self, instance_id: UUID, *, code: str, detail: str, node: str) -> None:
         if self._is_known(instance_id):
             before = self._setbacks.get(instance_id)
-            is_first = before is None or (before.code == NODE_LOST and code != NODE_LOST)
-            times = 1 if before is None or is_first else before.times + 1
+            counts_on = before is not None and (before.code != NODE_LOST or code == NODE_LOST)
+            times = before.times + 1 if before is not None and counts_on else 1
             self._setbacks[instance_id] = Setback(instance_id, code, detail, node, times, self._clock())
 
     async def setbacks(self, instance_ids: Collection[UUID]) -> Sequence[Setback]:
