@@ -48,7 +48,7 @@ async def wire(postgres_dsn: str, open_folder: Path) -> AsyncIterator[Wire]:
 
 @pytest.fixture
 async def journal(wire: Wire, schema: str) -> AsyncIterator[PostgresJournal]:
-    store = await PostgresJournal.open(wire.dsn, schema=schema, patience=PATIENCE)
+    store = await PostgresJournal.open(wire.dsn, schema=schema)
     yield store
     wire.come_up()
     await store.close()
@@ -270,6 +270,8 @@ async def test_a_call_whose_connection_is_cut(journal: PostgresJournal, wire: Wi
 async def test_a_call_while_the_server_is_away(journal: PostgresJournal, wire: Wire, name: str) -> None:
     call = CALLS[name]
     instance_id = await call.scene(journal)
+    for each in (journal._connections, journal._steps, journal._lines, journal._renewals):
+        each._patience = PATIENCE.total_seconds()  # it will not come: nothing is won by waiting for long
     wire.go_down()
     with pytest.raises(JournalUnavailable) as unavailable:
         await call.call(journal, instance_id)
